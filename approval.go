@@ -1,0 +1,149 @@
+package hermesfake
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hermesfake/hermesfake/canon"
+	"github.com/hermesfake/hermesfake/engine"
+)
+
+// Choice is an answer to an approval.
+type Choice = engine.Choice
+
+// The answers that a client can give.
+const (
+	Once    = engine.Once
+	Session = engine.Session
+	Always  = engine.Always
+	Deny    = engine.Deny
+)
+
+// Approval is what a guarded step asks. Members that are not set are not in
+// the object that clients see.
+type Approval struct {
+	Command     string
+	Description string
+	RequestID   string // by which a client can answer exactly this one
+	SmartDenied bool   // offers once and deny only
+	NoSession   bool   // sets allow_session to false: offers once and deny only
+	NoPermanent bool   // sets allow_permanent to false: does not offer always
+	// JSON is the whole object, in place of the members above.
+	JSON string
+}
+
+func (a *Approval) object() (canon.Object, error) {
+	if a.JSON != "" {
+		v, err := canon.Parse([]byte(a.JSON))
+		if err != nil {
+			return nil, fmt.Errorf("hermesfake: the approval: %w", err)
+		}
+		object, ok := v.(canon.Object)
+		if !ok {
+			return nil, fmt.Errorf("hermesfake: the approval: %w: must be an object", canon.ErrInvalid)
+		}
+		return append(canon.Object{}, object...), nil
+	}
+	object := canon.Object{}
+	set := func(name string, v canon.Value, given bool) {
+		if given {
+			object = append(object, canon.Member{Name: name, Value: v})
+		}
+	}
+	set("command", canon.String(a.Command), a.Command != "")
+	set("description", canon.String(a.Description), a.Description != "")
+	set("request_id", canon.String(a.RequestID), a.RequestID != "")
+	set("smart_denied", canon.Bool(true), a.SmartDenied)
+	set("allow_session", canon.Bool(false), a.NoSession)
+	set("allow_permanent", canon.Bool(false), a.NoPermanent)
+	return object, nil
+}
+
+// RequestApproval asks and returns at once. The run waits for approval from
+// then on; the answer shows in the run's Snapshot.
+func (r *Run) RequestApproval(a Approval) error {
+	return r.Observe(Observation{Status: WaitingForApproval, Approval: &a})
+}
+
+// AskApproval asks and waits for the answer. It returns "" if there was none: the
+// run was settled or restarted, the context ended, or it could not be asked.
+func (r *Run) AskApproval(ctx context.Context, a Approval) Choice {
+	if r == nil {
+		return ""
+	}
+	object, err := a.object()
+	if err != nil {
+		return ""
+	}
+	number, err := r.fake.namespace.Ask(r.id, object)
+	if err != nil {
+		return ""
+	}
+	for {
+		changed := r.fake.namespace.Changed()
+		in, err := r.Snapshot()
+		if err != nil {
+			return ""
+		}
+		for _, d := range in.Decisions {
+			if d.Number == number {
+				return d.Choice
+			}
+		}
+		if !in.Run.Active() {
+			return ""
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ""
+		}
+	}
+}
+
+// Steers returns the texts that the run was steered with and took, in order.
+func (r *Run) Steers() []string {
+	in, _ := r.Snapshot()
+	return in.Steers
+}
+
+// AcceptSteer says whether the run takes steer text from now on. A run takes
+// it unless told otherwise; one that does not answers 409.
+func (r *Run) AcceptSteer(accept bool) error {
+	return r.steering(engine.SteerPolicy{Refuse: !accept})
+}
+
+// BreakSteer makes steering the run a 500 with the message, from now on.
+func (r *Run) BreakSteer(message string) error {
+	return r.steering(engine.SteerPolicy{Broken: true, Err: message})
+}
+
+func (r *Run) steering(p engine.SteerPolicy) error {
+	if r == nil {
+		return ErrNoRun
+	}
+	return r.fake.namespace.SetSteering(r.id, p)
+}
+
+// WaitStop waits until a client has asked to stop the run, or the run has
+// settled. It returns the context's error, or why the run cannot be looked at.
+func (r *Run) WaitStop(ctx context.Context) error {
+	if r == nil {
+		return ErrNoRun
+	}
+	for {
+		changed := r.fake.namespace.Changed()
+		in, err := r.Snapshot()
+		if err != nil {
+			return err
+		}
+		if s := in.Run.Status(); s == Stopping || s.Terminal() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

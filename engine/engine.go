@@ -1,0 +1,157 @@
+// Package engine is the state of the emulated gateway: runs, their durable
+// rows, approvals, event queues and the clock they live by. It knows no HTTP,
+// starts no goroutine, and moves only when it is asked to.
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/hermesfake/hermesfake/canon"
+)
+
+const (
+	// DefaultModel is the model of a run whose submission names none.
+	DefaultModel = "hermes-agent"
+	// DefaultMaxConcurrentRuns is how many runs a gateway takes at once.
+	DefaultMaxConcurrentRuns = 10
+	// DefaultQueueBytes bounds one run's event queue.
+	DefaultQueueBytes = 64 << 20
+	// DefaultNamespace is the namespace of requests that name none.
+	DefaultNamespace = "default"
+)
+
+// ErrNamespace is wrapped by the error for a name that is no namespace's.
+var ErrNamespace = errors.New("namespace")
+
+var namespaceName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// Config says how an engine's namespaces begin. The zero value of a field
+// stands for its default, but for Seed and Gateway, which are taken as they are.
+type Config struct {
+	Seed       uint64  // ids are drawn from it
+	Model      string  // default: DefaultModel
+	Gateway    Gateway // capacity and draining of a new or reset namespace
+	QueueBytes int     // bound of one run's event queue, in bytes; default: DefaultQueueBytes
+}
+
+// Gateway is what a gateway process can be set to. It outlives a restart.
+type Gateway struct {
+	MaxConcurrentRuns int  // 0 or less: no bound
+	Draining          bool // refuse every submission
+}
+
+// Engine holds the namespaces. Its methods may be called from any goroutine.
+type Engine struct {
+	config Config
+	model  canon.Value
+	scope  *Scope
+
+	mu         sync.RWMutex
+	namespaces map[string]*Namespace
+	clock      clock // of namespaces to come
+	closed     bool
+}
+
+// New returns an engine that follows the system's clock.
+func New(config Config) *Engine {
+	if config.Model == "" {
+		config.Model = DefaultModel
+	}
+	if config.QueueBytes <= 0 {
+		config.QueueBytes = DefaultQueueBytes
+	}
+	return &Engine{
+		config:     config,
+		model:      canon.String(config.Model),
+		scope:      newScope(DefaultProfile, DefaultIdentity),
+		namespaces: map[string]*Namespace{},
+	}
+}
+
+// Namespace returns the namespace of a name, which begins with its first use.
+// A name that does not match ^[A-Za-z0-9_.-]{1,64}$ is an error that wraps ErrNamespace.
+func (e *Engine) Namespace(name string) (*Namespace, error) {
+	e.mu.RLock()
+	n := e.namespaces[name]
+	e.mu.RUnlock()
+	if n != nil {
+		return n, nil
+	}
+	if !namespaceName.MatchString(name) {
+		return nil, fmt.Errorf("%w: must match %s", ErrNamespace, namespaceName)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := e.namespaces[name]; n != nil {
+		return n, nil
+	}
+	n = newNamespace(e, name, e.clock)
+	n.closed = e.closed
+	e.namespaces[name] = n
+	return n, nil
+}
+
+// Namespaces returns the names in use, in alphabetical order.
+func (e *Engine) Namespaces() []string {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	names := make([]string, 0, len(e.namespaces))
+	for name := range e.namespaces {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Clock returns the clock of namespaces to come.
+func (e *Engine) Clock() ClockState {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.clock.state()
+}
+
+// ChangeClock moves the clock of every namespace, those to come included. On
+// an error, which wraps ErrClock, no clock has moved.
+func (e *Engine) ChangeClock(by ClockChange) (ClockState, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	next, err := e.clock.change(by)
+	if err != nil {
+		return e.clock.state(), err
+	}
+	moved := make([]*Namespace, 0, len(e.namespaces))
+	for _, n := range e.namespaces {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if _, err := n.world.clock.change(by); err != nil {
+			return e.clock.state(), fmt.Errorf("namespace %s: %w", n.name, err)
+		}
+		moved = append(moved, n)
+	}
+	e.clock = next
+	for _, n := range moved {
+		n.moveClock(by)
+	}
+	return next.state(), nil
+}
+
+// Close ends every event stream and wakes whoever waits; operations fail with
+// Closed from then on.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	for _, n := range e.namespaces {
+		n.close()
+	}
+}
+
+// Model is the model of a run whose submission names none.
+func (e *Engine) Model() string { return e.config.Model }
+
+// ValidNamespace reports whether name can name a namespace.
+func ValidNamespace(name string) bool { return namespaceName.MatchString(name) }

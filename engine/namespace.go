@@ -1,0 +1,336 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Namespace is an isolated world with its own clock. Its methods may be called
+// from any goroutine; each is one step, and runs what fell due before it.
+type Namespace struct {
+	engine *Engine
+	name   string
+
+	mu       sync.Mutex
+	world    *world
+	lines    map[RunID]*line
+	streams  map[*Subscription]struct{}
+	alarms   alarms
+	turns    uint64
+	changed  chan struct{}
+	restarts uint64
+	closed   bool
+}
+
+func newNamespace(e *Engine, name string, c clock) *Namespace {
+	return &Namespace{
+		engine:  e,
+		name:    name,
+		world:   newWorld(c, e.scope, e.config.Gateway, c.now()),
+		lines:   map[RunID]*line{},
+		streams: map[*Subscription]struct{}{},
+	}
+}
+
+// Name is the namespace's name.
+func (n *Namespace) Name() string { return n.name }
+
+// begin runs what fell due and returns a copy of the world for a command to
+// change, and the time. A command ends with commit, or leaves all as it was.
+func (n *Namespace) begin() (*world, int64, error) {
+	now, err := n.settle()
+	next := *n.world
+	return &next, now, err
+}
+
+// settle runs what fell due up to now and returns now.
+func (n *Namespace) settle() (int64, error) {
+	if n.closed {
+		return 0, refuse(Closed)
+	}
+	now := n.world.clock.now()
+	n.runDue(now)
+	return now, nil
+}
+
+// commit makes w the world and wakes who waits for a change.
+func (n *Namespace) commit(w *world) {
+	n.world = w
+	n.wake()
+}
+
+func (n *Namespace) wake() {
+	if n.changed != nil {
+		close(n.changed)
+		n.changed = nil
+	}
+}
+
+// Changed returns a channel that is closed at the next change of the
+// namespace: a transition of a run, a move of the clock, or Close. Take it before looking, and
+// no change is missed.
+func (n *Namespace) Changed() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	if n.changed == nil {
+		n.changed = make(chan struct{})
+	}
+	return n.changed
+}
+
+// Clock returns the namespace's clock.
+func (n *Namespace) Clock() ClockState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.world.clock.state()
+}
+
+// ChangeClock moves the namespace's clock. What falls due on the way happens
+// at its own instant. On an error, which wraps ErrClock, the clock has not moved.
+func (n *Namespace) ChangeClock(by ClockChange) (ClockState, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, err := n.settle(); err != nil {
+		return n.world.clock.state(), err
+	}
+	if _, err := n.world.clock.change(by); err != nil {
+		return n.world.clock.state(), err
+	}
+	n.moveClock(by)
+	return n.world.clock.state(), nil
+}
+
+// moveClock applies a change that was tried before.
+func (n *Namespace) moveClock(by ClockChange) {
+	if n.closed {
+		return
+	}
+	n.runDue(n.world.clock.now())
+	next := *n.world
+	next.clock, _ = next.clock.change(by)
+	now := next.clock.now()
+	next.nextSweep = min(next.nextSweep, now+int64(sweepInterval))
+	n.commit(&next)
+	n.waitNoLongerThan(now)
+	n.runDue(now)
+	for s := range n.streams {
+		s.signal()
+	}
+}
+
+// Sleep waits for d on the namespace's clock: a frozen one must be moved. It
+// returns early with the context's error, or Closed.
+func (n *Namespace) Sleep(ctx context.Context, d time.Duration) error {
+	n.mu.Lock()
+	until := n.world.clock.now() + int64(d)
+	n.mu.Unlock()
+	for {
+		changed := n.Changed()
+		n.mu.Lock()
+		c, closed := n.world.clock, n.closed
+		n.mu.Unlock()
+		left := time.Duration(until - c.now())
+		switch {
+		case closed:
+			return refuse(Closed)
+		case left <= 0:
+			return nil
+		}
+		if err := waitFor(ctx, changed, !c.frozen, left); err != nil {
+			return err
+		}
+	}
+}
+
+// waitFor returns nil when woken or, if timed, after d.
+func waitFor(ctx context.Context, woken <-chan struct{}, timed bool, d time.Duration) error {
+	var due <-chan time.Time
+	if timed {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-woken:
+	case <-due:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Scope returns the scope of the requests that follow.
+func (n *Namespace) Scope() *Scope {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.world.scope
+}
+
+// SetScope selects the scope of the requests that follow, also across a restart.
+func (n *Namespace) SetScope(s *Scope) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w, _, err := n.begin()
+	if err != nil {
+		return err
+	}
+	w.scope = s
+	n.commit(w)
+	return nil
+}
+
+// Gateway returns what the gateway is set to.
+func (n *Namespace) Gateway() Gateway {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.world.gateway
+}
+
+// SetGateway changes what the gateway is set to. A nil argument leaves its part as it is.
+func (n *Namespace) SetGateway(maxConcurrentRuns *int, draining *bool) (Gateway, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w, _, err := n.begin()
+	if err != nil {
+		return Gateway{}, err
+	}
+	if maxConcurrentRuns != nil {
+		w.gateway.MaxConcurrentRuns = max(0, *maxConcurrentRuns)
+	}
+	if draining != nil {
+		w.gateway.Draining = *draining
+	}
+	n.commit(w)
+	return w.gateway, nil
+}
+
+// Reset takes the namespace back to its first use: no runs, no rows, the
+// default scope and gateway, ids from the beginning. The clock stays. Open event streams break.
+func (n *Namespace) Reset() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now, err := n.settle()
+	if err != nil {
+		return err
+	}
+	n.breakStreams(ErrStreamLost)
+	n.restarts++
+	n.commit(newWorld(n.world.clock, n.engine.scope, n.engine.config.Gateway, now))
+	return nil
+}
+
+// Counts are sizes of a namespace.
+type Counts struct {
+	Cached   int // runs in the cache of this gateway process
+	Durable  int // durable rows
+	Active   int // runs that hold a slot of the capacity
+	Admitted int // admissions since the first use or the last reset
+	Streams  int // open event streams
+}
+
+// Counts returns the namespace's sizes.
+func (n *Namespace) Counts() Counts {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := n.world
+	return Counts{Cached: w.cached, Durable: w.durable, Active: w.active,
+		Admitted: int(w.admitted), Streams: len(n.streams)}
+}
+
+// Restarts counts the restarts and resets so far. What was started for a gateway process
+// ends when the count moves.
+func (n *Namespace) Restarts() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.restarts
+}
+
+// Run returns the run as a poll by this scope sees it. Like a poll, it reads a
+// row back. It fails with RunNotFound.
+func (n *Namespace) Run(id RunID) (*Run, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, err := n.settle(); err != nil {
+		return nil, err
+	}
+	if rec := n.world.record(id); rec != nil && rec.run != nil && rec.run.scope.same(n.world.scope) {
+		return rec.run, nil
+	}
+	w, now, err := n.begin()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := w.find(id, now)
+	if err != nil {
+		return nil, err
+	}
+	n.commit(w)
+	return rec.run, nil
+}
+
+// Runs returns every run of the scope in order of admission, whether in the cache or only as a
+// row; it reads none back.
+func (n *Namespace) Runs() ([]*Run, error) {
+	n.mu.Lock()
+	_, err := n.settle()
+	w := n.world
+	n.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	var runs []*Run
+	for it := w.records.Iterator(); !it.Done(); {
+		_, rec, _ := it.Next()
+		if run := rec.observation(); run.scope.same(w.scope) {
+			runs = append(runs, run)
+		}
+	}
+	slices.SortFunc(runs, func(a, b *Run) int {
+		if a.number < b.number {
+			return -1
+		}
+		return 1
+	})
+	return runs, nil
+}
+
+// observation is what is known of the run without reading its row back.
+func (rec *record) observation() *Run {
+	if rec.run != nil {
+		return rec.run
+	}
+	return rec.row.run
+}
+
+func (n *Namespace) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return
+	}
+	n.breakStreams(ErrStreamLost)
+	n.closed = true
+	n.restarts++
+	n.wake()
+}
+
+// Now is the time on the namespace's clock.
+func (n *Namespace) Now() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Unix(0, n.world.clock.now()).UTC()
+}
+
+// Closed reports whether Close was called.
+func (n *Namespace) Closed() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.closed
+}

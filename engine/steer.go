@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hermesfake/hermesfake/canon"
+)
+
+// The bounds of steer text.
+const (
+	maxSteerDepth = 10
+	maxSteerParts = 1000
+	maxSteerText  = 65536 // characters
+)
+
+// SteerPolicy is how an executor takes steer text.
+type SteerPolicy struct {
+	Refuse bool   // it does not take it
+	Broken bool   // it breaks on it
+	Err    string // the message of a broken one
+}
+
+// Steerable fails with RunNotFound or SteerNotAccepting where a steer of the
+// run would, before its body is read.
+func (n *Namespace) Steerable(id RunID) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w, now, err := n.begin()
+	if err != nil {
+		return err
+	}
+	rec, err := w.find(id, now)
+	if err != nil {
+		return err
+	}
+	n.commit(w)
+	return rec.steerable(id)
+}
+
+func (rec *record) steerable(id RunID) error {
+	if !rec.run.active || rec.run.status != Running {
+		return refuseRun(SteerNotAccepting, id)
+	}
+	return nil
+}
+
+// ReadSteer returns the text of a steer body. It fails with SteerInvalidJSON,
+// SteerNotObject or SteerEmpty (vectors: steer.json, steer-inputs).
+func ReadSteer(body []byte) (string, error) {
+	v, err := canon.Parse(body)
+	if err != nil {
+		return "", refuse(SteerInvalidJSON)
+	}
+	object, ok := v.(canon.Object)
+	if !ok {
+		return "", refuse(SteerNotObject)
+	}
+	for _, name := range [...]string{"input", "message", "text"} {
+		if v, _ := object.Get(name); canon.Truth(v) {
+			if text := canon.Strip(steerText(v)); text != "" {
+				return text, nil
+			}
+			break
+		}
+	}
+	return "", refuse(SteerEmpty)
+}
+
+func steerText(v canon.Value) string {
+	switch v := v.(type) {
+	case canon.String:
+		return string(v)
+	case canon.Array:
+		return cut(strings.Join(steerParts(nil, v, 1), "\n"))
+	}
+	return string(canon.AppendWire(nil, v))
+}
+
+func steerParts(parts []string, array canon.Array, depth int) []string {
+	for _, v := range array {
+		if len(parts) >= maxSteerParts {
+			break
+		}
+		switch v := v.(type) {
+		case canon.String:
+			if v != "" {
+				parts = append(parts, string(v))
+			}
+		case canon.Array:
+			if depth < maxSteerDepth {
+				parts = steerParts(parts, v, depth+1)
+			}
+		case canon.Object:
+			kind, _ := v.Get("type")
+			switch kind {
+			case canon.String("text"), canon.String("input_text"), canon.String("output_text"):
+				if text, _ := v.Get("text"); canon.Truth(text) {
+					if text, ok := text.(canon.String); ok {
+						parts = append(parts, string(text))
+					}
+				}
+			}
+		}
+	}
+	return parts
+}
+
+func cut(text string) string {
+	if utf8.RuneCountInString(text) <= maxSteerText {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n == maxSteerText {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+// Steer gives text to the run's executor. It fails with RunNotFound,
+// SteerNotAccepting, SteerRefused or SteerFailed.
+func (n *Namespace) Steer(id RunID, text string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w, now, err := n.begin()
+	if err != nil {
+		return err
+	}
+	rec, err := w.find(id, now)
+	if err != nil {
+		return err
+	}
+	if err := rec.steerable(id); err != nil {
+		n.commit(w)
+		return err
+	}
+	x := rec.execution.copy()
+	switch {
+	case x.policy.Broken:
+		return &Refusal{Reason: SteerFailed, Subject: x.policy.Err}
+	case x.policy.Refuse:
+		return refuseRun(SteerRefused, id)
+	}
+	x.steers = append(slices.Clip(x.steers), text)
+	next := *rec
+	next.execution = &x
+	w.update(&next, &update{status: Running, lastEvent: "run.steered"}, now)
+	w.put(id, &next)
+	n.world = w
+	n.deliver(id, now, item{eventFrame("run.steered", id, now,
+		canon.Object{{Name: "accepted", Value: canon.Bool(true)}})})
+	n.wake()
+	return nil
+}
+
+// SetSteering sets how the run's executor takes steer text from now on. It
+// fails with RunNotFound, RunSettled or RunForeign.
+func (n *Namespace) SetSteering(id RunID, p SteerPolicy) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w, _, err := n.begin()
+	if err != nil {
+		return err
+	}
+	rec, err := n.executing(id)
+	if err != nil {
+		return err
+	}
+	next := *rec
+	x := rec.execution.copy()
+	x.policy = p
+	next.execution = &x
+	w.put(id, &next)
+	n.commit(w)
+	return nil
+}

@@ -1,0 +1,93 @@
+package engine
+
+// Admission is the outcome of a valid submission.
+type Admission struct {
+	Run      *Run
+	Replayed bool // the key's earlier run, in whatever state it is
+}
+
+// Accepting is step 2 of the provider's checks: it fails with Draining before
+// anything of a submission is read.
+func (n *Namespace) Accepting() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return refuse(Closed)
+	}
+	if n.world.gateway.Draining {
+		return refuse(Draining)
+	}
+	return nil
+}
+
+// Submit is steps 8 to 10: replay, conflict, capacity and admission, atomically.
+// It fails with KeyConflict or AtCapacity. Only a keyed submission prunes (vectors:
+// retention.json, retention-durable).
+func (n *Namespace) Submit(s Submission) (Admission, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w, now, err := n.begin()
+	if err != nil {
+		return Admission{}, err
+	}
+	var key keyHash
+	if s.Key != "" {
+		pruned := w.prune(now)
+		key = w.scope.key(s.Key)
+		if id, ok := w.keys.Get(key); ok {
+			return n.replay(w, id, s, now, pruned)
+		}
+		if pruned {
+			n.commit(w)
+			next := *w
+			w = &next
+		}
+	}
+	if w.gateway.MaxConcurrentRuns > 0 && w.active >= w.gateway.MaxConcurrentRuns {
+		return Admission{}, &Refusal{Reason: AtCapacity, N: w.gateway.MaxConcurrentRuns}
+	}
+	run := n.admit(w, key, s, now)
+	n.commit(w)
+	return Admission{Run: run}, nil
+}
+
+func (n *Namespace) replay(w *world, id RunID, s Submission, now int64, pruned bool) (Admission, error) {
+	rec := w.record(id)
+	if rec.row.fingerprint != s.Fingerprint {
+		if pruned {
+			n.commit(w)
+		}
+		return Admission{}, refuse(KeyConflict)
+	}
+	if rec.run != nil && !pruned {
+		return Admission{Run: rec.run, Replayed: true}, nil
+	}
+	rec, err := w.find(id, now)
+	if err != nil {
+		return Admission{}, err
+	}
+	n.commit(w)
+	return Admission{Run: rec.run, Replayed: true}, nil
+}
+
+func (n *Namespace) admit(w *world, key keyHash, s Submission, now int64) *Run {
+	w.admitted++
+	model := s.Model
+	if model == nil {
+		model = n.engine.model
+	}
+	id := mint(n.engine.config.Seed, n.name, w.admitted)
+	run := newRun(id, w.admitted, w.scope, s.SessionID, model, now)
+	rec := &record{run: run, queue: emptyQueue}
+	w.cached++
+	w.active++
+	w.last = id
+	if s.Key != "" {
+		w.durable++
+		rec.row = &row{key: key, fingerprint: s.Fingerprint, run: run, updated: now}
+		w.keys = w.keys.Set(key, id)
+	}
+	w.queues = w.queues.put(now, id)
+	w.put(id, rec)
+	return run
+}

@@ -1,0 +1,259 @@
+// Package handler answers HTTP requests from an engine: the provider's routes and the
+// control plane. A request becomes a Reply; the same replies are written to connections here and
+// read in process by package transport.
+package handler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermesfake/hermesfake/engine"
+)
+
+// Options of a Handler. The zero value of a field stands for its default.
+type Options struct {
+	// JournalSize is how many entries each namespace's journal keeps; default
+	// DefaultJournalSize, none if negative.
+	JournalSize int
+	// Logger gets a line for each request; default none.
+	Logger *slog.Logger
+	// Namespace is that of requests that name none; default engine.DefaultNamespace.
+	Namespace string
+}
+
+// Handler answers requests. It is an http.Handler.
+type Handler struct {
+	*shared
+	namespace string
+}
+
+// shared is what the handlers of one engine have in common.
+type shared struct {
+	engine  *engine.Engine
+	size    int
+	logger  *slog.Logger
+	started time.Time
+	dates   dates
+
+	mu        sync.RWMutex
+	spaces    map[string]*space
+	unmatched unmatched
+}
+
+// space is what the handler keeps for a namespace.
+type space struct {
+	engine  *engine.Namespace
+	journal journal
+	server  string // its x-mockingbird header
+}
+
+// New returns a handler of e.
+func New(e *engine.Engine, o Options) *Handler {
+	if o.JournalSize == 0 {
+		o.JournalSize = DefaultJournalSize
+	}
+	if o.Namespace == "" {
+		o.Namespace = engine.DefaultNamespace
+	}
+	return &Handler{
+		namespace: o.Namespace,
+		shared: &shared{
+			engine:  e,
+			size:    max(0, o.JournalSize),
+			logger:  o.Logger,
+			started: time.Now(),
+			spaces:  map[string]*space{},
+		},
+	}
+}
+
+// In returns a handler of the same engine for which requests that name no
+// namespace belong to the given one.
+func (h *Handler) In(namespace string) *Handler {
+	return &Handler{h.shared, namespace}
+}
+
+func (h *shared) space(name string) (*space, error) {
+	h.mu.RLock()
+	s := h.spaces[name]
+	h.mu.RUnlock()
+	if s != nil {
+		return s, nil
+	}
+	n, err := h.engine.Namespace(name)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s := h.spaces[name]; s != nil {
+		return s, nil
+	}
+	s = &space{engine: n, journal: journal{size: h.size}, server: "hermes@" + Version + "; ns=" + name}
+	h.spaces[name] = s
+	return s, nil
+}
+
+// call is a request on its way to its operation.
+type call struct {
+	request *http.Request
+	space   *space
+	route   route
+	run     engine.RunID // the run that it is about
+	known   bool         // whether there is such a run
+	accept  bool         // it changed the state
+}
+
+// namespaceHeader names the namespace of a request whose path does not.
+const namespaceHeader = "X-Mockingbird-Namespace"
+
+// Respond answers a request. It reads the request's body as far as it has to
+// and does not close it. An error is one of reading the body, and there is no reply.
+func (h *Handler) Respond(r *http.Request) (*Reply, error) {
+	path := r.URL.EscapedPath()
+	if rest, ok := strings.CutPrefix(path, "/__admin"); ok && (rest == "" || rest[0] == '/') {
+		return h.respondAdmin(r, rest)
+	}
+	name, path, named := cutNamespace(path)
+	if !named {
+		if name = field(r.Header, namespaceHeader); name == "" {
+			name = h.namespace
+		}
+	}
+	s, err := h.space(name)
+	if err != nil {
+		return h.finish(adminError(http.StatusBadRequest, err.Error()), r, nil), nil
+	}
+	began := time.Now()
+	c := call{request: r, space: s}
+	reply, err := h.provide(&c, path)
+	if err != nil {
+		return nil, err
+	}
+	h.finish(reply, r, s)
+	h.record(&c, path, reply, began)
+	return reply, nil
+}
+
+// provide answers a request for a provider path.
+func (h *Handler) provide(c *call, path string) (*Reply, error) {
+	if c.request.ContentLength > maxBody {
+		return tooLarge(), nil
+	}
+	var ok bool
+	c.route, ok = findRoute(path)
+	if !ok {
+		return plainText(http.StatusNotFound, "404: Not Found"), nil
+	}
+	if c.route.missing != "" {
+		return unsupported(c.route.missing), nil
+	}
+	if allow, ok := c.route.takes(c.request.Method); !ok {
+		c.route = route{}
+		r := plainText(http.StatusMethodNotAllowed, "405: Method Not Allowed")
+		r.allow = allow
+		return r, nil
+	}
+	switch c.route.operation {
+	case RunCreate:
+		return h.create(c)
+	case RunGet:
+		return h.get(c)
+	case RunStop:
+		return h.stop(c)
+	case RunEvents:
+		return h.events(c)
+	case RunApproval:
+		return h.approval(c)
+	case RunSteer:
+		return h.steer(c)
+	case Models:
+		return h.models(c), nil
+	case Capabilities:
+		return h.capabilities(), nil
+	default:
+		return h.health(), nil
+	}
+}
+
+// finish sets what every reply has. A nil space is one of no namespace.
+func (h *Handler) finish(reply *Reply, r *http.Request, s *space) *Reply {
+	now := time.Now()
+	reply.server = "hermes@" + Version
+	if s != nil {
+		reply.server = s.server
+		now = s.engine.Now()
+	}
+	reply.date = h.dates.format(now)
+	reply.Head = r.Method == http.MethodHead
+	return reply
+}
+
+func (h *Handler) record(c *call, path string, reply *Reply, began time.Time) {
+	e := Entry{
+		At:        c.space.engine.Now(),
+		Namespace: c.space.engine.Name(),
+		Operation: c.route.operation,
+		Method:    c.request.Method,
+		Path:      path,
+		Status:    reply.Status,
+		Duration:  time.Since(began),
+		Unmatched: c.route.operation == "" && c.route.missing == "",
+		Accepted:  c.accept,
+	}
+	if len(path) > maxJournalPath {
+		e.Path = path[:maxJournalPath]
+	}
+	if c.known {
+		e.RunID = c.run.String()
+	}
+	if reply.Status == http.StatusNotImplemented {
+		e.ContentType, e.BodyBytes = field(c.request.Header, "Content-Type"), c.request.ContentLength
+	}
+	c.space.journal.add(e)
+	if e.Unmatched {
+		h.unmatched.add(e.Method, e.Path)
+	}
+	if h.logger != nil {
+		h.logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
+			slog.String("namespace", e.Namespace), slog.String("operation", string(e.Operation)),
+			slog.String("method", e.Method), slog.String("path", e.Path), slog.Int("status", e.Status),
+			slog.Duration("duration", e.Duration), slog.String("run", e.RunID), slog.Bool("accepted", e.Accepted))
+	}
+}
+
+// field returns the first value of a header field. A request in process may
+// hold a name in another case, which a connection would have put right.
+func field(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	for k, values := range h {
+		if len(k) == len(name) && len(values) > 0 && strings.EqualFold(k, name) {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+// Entries returns a copy of the namespace's journal, oldest first, and how
+// many entries fell out before. An error wraps engine.ErrNamespace.
+func (h *Handler) Entries(namespace string) ([]Entry, int, error) {
+	s, err := h.space(namespace)
+	if err != nil {
+		return nil, 0, err
+	}
+	entries, dropped := s.journal.entries()
+	return entries, dropped, nil
+}
+
+// isRefusal reports whether err is the engine's own.
+func isRefusal(err error) bool {
+	var reason engine.Reason
+	return errors.As(err, &reason)
+}

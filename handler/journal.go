@@ -1,0 +1,71 @@
+package handler
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Entry is what the journal keeps of a request to the provider: what it was
+// and how it ended, and nothing that the client wrote into it but the path.
+type Entry struct {
+	At          time.Time     // on the namespace's clock
+	Namespace   string        //
+	Operation   Operation     // "" where no route matched
+	Method      string        //
+	Path        string        // escaped, without the query, cut to 1024 bytes
+	Status      int           // 0 where the reply was lost
+	Duration    time.Duration // until the reply's head was ready
+	Unmatched   bool          // no route, or none for this method
+	RunID       string        // the run that it was about, if there is one
+	Accepted    bool          // it changed the state
+	ContentType string        // of the request, where the emulator itself refused it
+	BodyBytes   int64         // likewise; -1 where unknown
+}
+
+const maxJournalPath = 1024
+
+// DefaultJournalSize is how many entries a namespace's journal keeps.
+const DefaultJournalSize = 1000
+
+// journal is a ring of the latest entries.
+type journal struct {
+	mu      sync.Mutex
+	size    int
+	ring    []Entry
+	next    int
+	dropped int
+	changed chan struct{}
+}
+
+func (j *journal) add(e Entry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.changed != nil {
+		close(j.changed)
+		j.changed = nil
+	}
+	if len(j.ring) < j.size {
+		j.ring = append(j.ring, e)
+		return
+	}
+	j.dropped++
+	if j.size == 0 {
+		return
+	}
+	j.ring[j.next] = e
+	j.next = (j.next + 1) % j.size
+}
+
+// entries returns a copy, oldest first, and how many fell out before.
+func (j *journal) entries() ([]Entry, int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Concat(j.ring[j.next:], j.ring[:j.next]), j.dropped
+}
+
+func (j *journal) clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ring, j.next, j.dropped = nil, 0, 0
+}

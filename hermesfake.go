@@ -1,0 +1,119 @@
+// Package hermesfake is a test double of the Hermes Agent API server: submit a
+// run, poll it, stop it, follow its events, answer its approvals, steer it. It
+// is exact to the byte, runs in process without a port, and moves only when
+// the test says so, on a clock that the test owns.
+//
+//	hermes := hermesfake.New()
+//	client := &http.Client{Transport: hermes}
+//
+// A Fake is an http.RoundTripper and an http.Handler. The command
+// cmd/hermesfake serves the same to programs in other languages.
+package hermesfake
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"sync"
+
+	"github.com/hermesfake/hermesfake/engine"
+	"github.com/hermesfake/hermesfake/handler"
+	"github.com/hermesfake/hermesfake/transport"
+)
+
+// Version is the version of hermesfake.
+const Version = handler.Version
+
+// BaseURL is an address that reaches a Fake in process. Loopback addresses
+// with any port do too, and what WithHosts adds.
+const BaseURL = "http://hermes.test"
+
+// Fake is a Hermes API server that the test drives. Make one with New or
+// Start. All methods may be called from any goroutine.
+type Fake struct {
+	core      *core
+	handler   *handler.Handler
+	transport *transport.Transport
+	namespace *engine.Namespace
+	all       bool // clock calls move every namespace
+
+	mu   sync.Mutex
+	seen uint64 // admissions that WaitRun has returned
+}
+
+// core is what the views of one fake share.
+type core struct {
+	engine *engine.Engine
+	config config
+}
+
+// New returns a fake that is ready for requests. It cannot fail, needs no
+// configuration, and uses no resources that must be freed; Close ends what still waits.
+func New(options ...Option) *Fake {
+	c := config{
+		seed: rand.Uint64(),
+		engine: engine.Config{
+			Gateway: engine.Gateway{MaxConcurrentRuns: engine.DefaultMaxConcurrentRuns},
+		},
+		handler: handler.Options{Namespace: engine.DefaultNamespace},
+		hosts:   []string{"hermes.test", "localhost", "127.0.0.1", "::1"},
+	}
+	for _, o := range options {
+		o(&c)
+	}
+	c.engine.Seed = c.seed
+	k := &core{engine: engine.New(c.engine), config: c}
+	// The options keep the clock's bounds, so the change cannot fail.
+	k.engine.ChangeClock(c.clock)
+	f := k.view(handler.New(k.engine, c.handler), c.handler.Namespace)
+	f.all = true
+	return f
+}
+
+func (k *core) view(h *handler.Handler, namespace string) *Fake {
+	// The name was checked, and creating a namespace cannot fail otherwise.
+	n, _ := k.engine.Namespace(namespace)
+	return &Fake{
+		core:      k,
+		handler:   h,
+		transport: transport.New(h, k.config.hosts...),
+		namespace: n,
+	}
+}
+
+// Namespace returns a view of the fake for one test among parallel ones: the same
+// server, but an isolated world with its own runs, clock and journal. Requests
+// through the view belong to the namespace unless they name another. Over a
+// socket the header x-mockingbird-namespace or the path /ns/NAME/ does the same.
+// The name must match ^[A-Za-z0-9_.-]{1,64}$, else the error wraps ErrNamespace.
+func (f *Fake) Namespace(name string) (*Fake, error) {
+	if _, err := f.core.engine.Namespace(name); err != nil {
+		return nil, err
+	}
+	return f.core.view(f.handler.In(name), name), nil
+}
+
+// RoundTrip answers a request in process. A request to a host that is not the
+// fake's is an error that wraps ErrUnknownHost, never a network call.
+func (f *Fake) RoundTrip(r *http.Request) (*http.Response, error) {
+	return f.transport.RoundTrip(r)
+}
+
+// ServeHTTP answers a request that a server received.
+func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.handler.ServeHTTP(w, r)
+}
+
+// Handler returns the fake as an http.Handler and nothing else, to be put
+// under a mux or into httptest.NewServer.
+func (f *Fake) Handler() http.Handler { return f.handler }
+
+// Client returns a new client whose requests the fake answers in process.
+func (f *Fake) Client() *http.Client { return &http.Client{Transport: f} }
+
+// Seed is the number that ids are drawn from. A fake with the same seed, given the
+// same requests, mints the same ids.
+func (f *Fake) Seed() uint64 { return f.core.config.seed }
+
+// Close ends every event stream and whoever waits; what comes later is refused.
+// It belongs to the whole fake, not to a view. Calling it again does nothing.
+func (f *Fake) Close() { f.core.engine.Close() }

@@ -1,0 +1,106 @@
+package hermesfake
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/hermesfake/hermesfake/engine"
+	"github.com/hermesfake/hermesfake/handler"
+)
+
+// Option configures New and Start.
+type Option func(*config)
+
+type config struct {
+	seed           uint64
+	engine         engine.Config
+	handler        handler.Options
+	clock          engine.ClockChange
+	hosts          []string
+	allowUnmatched bool
+}
+
+// WithSeed makes the fake draw its ids from seed, so that runs repeat. The
+// default is a random seed, which Seed tells.
+func WithSeed(seed uint64) Option {
+	return func(c *config) { c.seed = seed }
+}
+
+// WithClock makes the clock run from t on, instead of following the system's. A
+// time outside of the years 1970 to 2199 is ignored.
+func WithClock(t time.Time) Option {
+	return func(c *config) {
+		if engine.ValidTime(t) {
+			c.clock.Set = t
+		}
+	}
+}
+
+// WithFrozenClock makes the clock stand at t until it is moved. A time outside
+// of the years 1970 to 2199 is ignored.
+func WithFrozenClock(t time.Time) Option {
+	return func(c *config) {
+		if engine.ValidTime(t) {
+			freeze := true
+			c.clock.Set, c.clock.Freeze = t, &freeze
+		}
+	}
+}
+
+// WithModel sets the model of runs whose submission names none. The default,
+// and what "" stands for, is "hermes-agent".
+func WithModel(model string) Option {
+	return func(c *config) { c.engine.Model = model }
+}
+
+// WithMaxConcurrentRuns bounds how many runs may be unsettled at once; one more is
+// 429. The default is 10; 0 or less is no bound.
+func WithMaxConcurrentRuns(n int) Option {
+	return func(c *config) { c.engine.Gateway.MaxConcurrentRuns = max(0, n) }
+}
+
+// WithNamespace sets the namespace of requests that name none. A name that
+// does not match ^[A-Za-z0-9_.-]{1,64}$ is ignored. The default is "default".
+func WithNamespace(name string) Option {
+	return func(c *config) {
+		if engine.ValidNamespace(name) {
+			c.handler.Namespace = name
+		}
+	}
+}
+
+// WithJournalSize bounds how many requests each namespace's journal keeps, the
+// latest ones. The default is 1000; 0 or less keeps none.
+func WithJournalSize(n int) Option {
+	return func(c *config) {
+		if n <= 0 {
+			n = -1
+		}
+		c.handler.JournalSize = n
+	}
+}
+
+// WithQueueBytes bounds the event queue of a run that nobody reads, in bytes:
+// emitting beyond is an error that wraps QueueFull. The default, and what 0 or
+// less stands for, is 64 MiB.
+func WithQueueBytes(n int) Option {
+	return func(c *config) { c.engine.QueueBytes = n }
+}
+
+// WithLogger writes a line for each request to l. The default, and what nil
+// stands for, is silence.
+func WithLogger(l *slog.Logger) Option {
+	return func(c *config) { c.handler.Logger = l }
+}
+
+// WithHosts adds hosts that the fake answers for in process, each a name as in
+// a URL, with or without port.
+func WithHosts(hosts ...string) Option {
+	return func(c *config) { c.hosts = append(c.hosts, hosts...) }
+}
+
+// WithUnmatchedAllowed keeps Start from failing the test on requests that no
+// route takes.
+func WithUnmatchedAllowed() Option {
+	return func(c *config) { c.allowUnmatched = true }
+}
