@@ -3,6 +3,7 @@ package hermesfake
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hermesfake/hermesfake/canon"
 	"github.com/hermesfake/hermesfake/engine"
@@ -79,26 +80,17 @@ func (r *Run) AskApproval(ctx context.Context, a Approval) Choice {
 	if err != nil {
 		return ""
 	}
-	for {
-		changed := r.fake.namespace.Changed()
-		in, err := r.Snapshot()
-		if err != nil {
-			return ""
-		}
+	var choice Choice
+	r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(in Snapshot) (bool, error) {
 		for _, d := range in.Decisions {
 			if d.Number == number {
-				return d.Choice
+				choice = d.Choice
+				return true, nil
 			}
 		}
-		if !in.Run.Active() {
-			return ""
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ""
-		}
-	}
+		return !in.Run.Active(), nil
+	})
+	return choice
 }
 
 // Steers returns the texts that the run was steered with and took, in order.
@@ -131,19 +123,17 @@ func (r *Run) WaitStop(ctx context.Context) error {
 	if r == nil {
 		return ErrNoRun
 	}
-	for {
-		changed := r.fake.namespace.Changed()
-		in, err := r.Snapshot()
-		if err != nil {
-			return err
-		}
-		if s := in.Run.Status(); s == Stopping || s.Terminal() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	return r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(in Snapshot) (bool, error) {
+		s := in.Run.Status()
+		return s == Stopping || s.Terminal(), nil
+	})
+}
+
+// Sleep waits for d on the fake's clock: a frozen one must be moved. It
+// returns the context's error, or Closed.
+func (r *Run) Sleep(ctx context.Context, d time.Duration) error {
+	if r == nil {
+		return ErrNoRun
 	}
+	return r.fake.namespace.Sleep(ctx, r.executor, d)
 }

@@ -13,7 +13,6 @@ package hermesfake
 import (
 	"math/rand/v2"
 	"net/http"
-	"sync"
 
 	"github.com/hermesfake/hermesfake/engine"
 	"github.com/hermesfake/hermesfake/handler"
@@ -36,8 +35,7 @@ type Fake struct {
 	namespace *engine.Namespace
 	all       bool // clock calls move every namespace
 
-	mu   sync.Mutex
-	seen uint64 // admissions that WaitRun has returned
+	seen uint64 // admissions that WaitRun has returned; its own waits guard it
 }
 
 // core is what the views of one fake share.

@@ -37,8 +37,9 @@ type Usage = engine.Usage
 // scope is another, with RunSettled once it is terminal, and with RunForeign while another
 // gateway owns it; nothing has changed then.
 type Run struct {
-	fake *Fake
-	id   engine.RunID
+	fake     *Fake
+	id       engine.RunID
+	executor *engine.Executor // whose script got this Run
 }
 
 // Runs are runs in order of admission.
@@ -50,7 +51,7 @@ func (f *Fake) Runs() Runs {
 	known, _ := f.namespace.Runs()
 	runs := make(Runs, len(known))
 	for i, r := range known {
-		runs[i] = &Run{f, r.ID()}
+		runs[i] = f.run(r.ID())
 	}
 	return runs
 }
@@ -70,48 +71,35 @@ func (f *Fake) Run(id string) *Run {
 	if !ok {
 		return nil
 	}
-	return &Run{f, parsed}
+	return f.run(parsed)
 }
 
 // WaitRun waits for the next admission that no earlier call on this Fake has
 // returned, the first one first. It returns the context's error, or Closed.
 func (f *Fake) WaitRun(ctx context.Context) (*Run, error) {
 	for {
-		changed := f.namespace.Changed()
-		run, err := f.nextRun()
-		if run != nil || err != nil {
-			return run, err
+		var number uint64
+		err := f.namespace.AwaitAdmission(ctx, func(last uint64) bool {
+			if f.seen > last { // reset since
+				f.seen = 0
+			}
+			if f.seen == last {
+				return false
+			}
+			f.seen++
+			number = f.seen
+			return true
+		})
+		if err != nil {
+			return nil, err
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if run, _, ok := f.namespace.Admitted(number); ok {
+			return f.run(run.ID()), nil
 		}
 	}
 }
 
-// nextRun returns the next admission that is still known, or nil.
-func (f *Fake) nextRun() (*Run, error) {
-	if f.namespace.Closed() {
-		return nil, Closed
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for {
-		run, last, ok := f.namespace.Admitted(f.seen + 1)
-		switch {
-		case ok:
-			f.seen++
-			return &Run{f, run.ID()}, nil
-		case f.seen > last: // reset since
-			f.seen = 0
-		case f.seen == last:
-			return nil, nil
-		default:
-			f.seen++
-		}
-	}
-}
+func (f *Fake) run(id engine.RunID) *Run { return &Run{fake: f, id: id} }
 
 // ID is the run's id, as the provider prints it.
 func (r *Run) ID() string {

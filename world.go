@@ -1,6 +1,7 @@
 package hermesfake
 
 import (
+	"context"
 	"time"
 
 	"github.com/hermesfake/hermesfake/engine"
@@ -82,6 +83,12 @@ func (f *Fake) Advance(d time.Duration) error {
 // frozen. A time outside of the years 1970 to 2199 is an error that wraps ErrClock.
 func (f *Fake) SetTime(t time.Time) error {
 	return f.changeClock(engine.ClockChange{Set: t})
+}
+
+// Sleep waits for d on the clock: a frozen one must be moved by another
+// goroutine. It returns the context's error, or Closed.
+func (f *Fake) Sleep(ctx context.Context, d time.Duration) error {
+	return f.namespace.Sleep(ctx, nil, d)
 }
 
 // Freeze stops the clock where it is. Only Advance and SetTime move it then.

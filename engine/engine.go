@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hermesfake/hermesfake/canon"
@@ -50,6 +51,8 @@ type Engine struct {
 	model  canon.Value
 	scope  *Scope
 
+	moving turnstile // held by who moves every clock
+
 	mu         sync.RWMutex
 	namespaces map[string]*Namespace
 	clock      clock // of namespaces to come
@@ -66,6 +69,7 @@ func New(config Config) *Engine {
 	}
 	return &Engine{
 		config:     config,
+		moving:     newTurnstile(),
 		model:      canon.String(config.Model),
 		scope:      newScope(DefaultProfile, DefaultIdentity),
 		namespaces: map[string]*Namespace{},
@@ -117,26 +121,27 @@ func (e *Engine) Clock() ClockState {
 // ChangeClock moves the clock of every namespace, those to come included. On
 // an error, which wraps ErrClock, no clock has moved.
 func (e *Engine) ChangeClock(by ClockChange) (ClockState, error) {
+	defer e.moving.enter()()
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	next, err := e.clock.change(by)
+	namespaces := make([]*Namespace, 0, len(e.namespaces))
+	for _, n := range e.namespaces {
+		namespaces = append(namespaces, n)
+		if problem := n.tryClock(by); problem != nil && err == nil {
+			err = fmt.Errorf("namespace %s: %w", n.name, problem)
+		}
+	}
 	if err != nil {
+		defer e.mu.Unlock()
 		return e.clock.state(), err
 	}
-	moved := make([]*Namespace, 0, len(e.namespaces))
-	for _, n := range e.namespaces {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if _, err := n.world.clock.change(by); err != nil {
-			return e.clock.state(), fmt.Errorf("namespace %s: %w", n.name, err)
-		}
-		moved = append(moved, n)
-	}
 	e.clock = next
-	for _, n := range moved {
-		n.moveClock(by)
+	e.mu.Unlock()
+	slices.SortFunc(namespaces, func(a, b *Namespace) int { return strings.Compare(a.name, b.name) })
+	for _, n := range namespaces {
+		n.ChangeClock(by)
 	}
-	return next.state(), nil
+	return e.Clock(), nil
 }
 
 // Close ends every event stream and wakes whoever waits; operations fail with

@@ -137,9 +137,7 @@ func (n *Namespace) Emit(id RunID, e Event) (emitted bool, err error) {
 		next.put(id, &with)
 		n.world = &next
 	}
-	emitted = n.deliver(id, now, item{frame})
-	n.wake()
-	return emitted, nil
+	return n.deliver(id, now, item{frame}), nil
 }
 
 // EmitDelta is Emit of a message.delta with the given text.
@@ -160,9 +158,7 @@ func (n *Namespace) EmitDelta(id RunID, text string) (emitted bool, err error) {
 	if err := n.room(id, rec, len(frame)); err != nil {
 		return false, err
 	}
-	emitted = n.deliver(id, now, item{frame})
-	n.wake()
-	return emitted, nil
+	return n.deliver(id, now, item{frame}), nil
 }
 
 // executing returns the record of a run whose executor is in this gateway process and

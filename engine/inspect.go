@@ -44,6 +44,10 @@ func (n *Namespace) Inspect(id RunID) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, err
 	}
+	return n.inspect(id, now)
+}
+
+func (n *Namespace) inspect(id RunID, now int64) (Inspection, error) {
 	rec := n.world.record(id)
 	if rec == nil {
 		return Inspection{}, refuseRun(RunNotFound, id)

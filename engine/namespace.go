@@ -13,24 +13,38 @@ type Namespace struct {
 	engine *Engine
 	name   string
 
-	mu       sync.Mutex
-	world    *world
-	lines    map[RunID]*line
-	streams  map[*Subscription]struct{}
-	alarms   alarms
-	turns    uint64
-	changed  chan struct{}
-	restarts uint64
-	closed   bool
+	moving turnstile // held by who moves the clock
+
+	mu      sync.Mutex
+	world   *world
+	lines   map[RunID]*line
+	streams map[*Subscription]struct{}
+	alarms  alarms
+	turns   uint64
+
+	clockMoves  bell
+	admissions  bell
+	transitions map[RunID]*bell
+	sleepers    map[*waiter]int64 // until when
+	executors   map[RunID][]*Executor
+	busy        int // executors not at rest
+	atRest      chan struct{}
+
+	closed bool
 }
 
 func newNamespace(e *Engine, name string, c clock) *Namespace {
 	return &Namespace{
 		engine:  e,
+		moving:  newTurnstile(),
 		name:    name,
 		world:   newWorld(c, e.scope, e.config.Gateway, c.now()),
 		lines:   map[RunID]*line{},
 		streams: map[*Subscription]struct{}{},
+
+		transitions: map[RunID]*bell{},
+		sleepers:    map[*waiter]int64{},
+		executors:   map[RunID][]*Executor{},
 	}
 }
 
@@ -55,35 +69,8 @@ func (n *Namespace) settle() (int64, error) {
 	return now, nil
 }
 
-// commit makes w the world and wakes who waits for a change.
-func (n *Namespace) commit(w *world) {
-	n.world = w
-	n.wake()
-}
-
-func (n *Namespace) wake() {
-	if n.changed != nil {
-		close(n.changed)
-		n.changed = nil
-	}
-}
-
-// Changed returns a channel that is closed at the next change of the
-// namespace: a transition of a run, a move of the clock, or Close. Take it before looking, and
-// no change is missed.
-func (n *Namespace) Changed() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed {
-		closed := make(chan struct{})
-		close(closed)
-		return closed
-	}
-	if n.changed == nil {
-		n.changed = make(chan struct{})
-	}
-	return n.changed
-}
+// commit makes w the world.
+func (n *Namespace) commit(w *world) { n.world = w }
 
 // Clock returns the namespace's clock.
 func (n *Namespace) Clock() ClockState {
@@ -93,22 +80,58 @@ func (n *Namespace) Clock() ClockState {
 }
 
 // ChangeClock moves the namespace's clock. What falls due on the way happens
-// at its own instant. On an error, which wraps ErrClock, the clock has not moved.
+// at its own instant; executors that sleep until then act before the clock moves on, as far as they
+// come to rest. On an error, which wraps ErrClock, the clock has not moved.
 func (n *Namespace) ChangeClock(by ClockChange) (ClockState, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if _, err := n.settle(); err != nil {
-		return n.world.clock.state(), err
+	defer n.moving.enter()()
+	if err := n.tryClock(by); err != nil {
+		return n.Clock(), err
 	}
-	if _, err := n.world.clock.change(by); err != nil {
-		return n.world.clock.state(), err
+	if by.Advance > 0 {
+		n.awaitRest()
+		first := by
+		first.Advance, first.Freeze = 0, nil
+		if first != (ClockChange{}) {
+			n.moveClock(first)
+		}
+		by = ClockChange{Advance: n.stepThrough(by.Advance), Freeze: by.Freeze}
 	}
 	n.moveClock(by)
-	return n.world.clock.state(), nil
+	n.awaitRest()
+	return n.Clock(), nil
+}
+
+func (n *Namespace) tryClock(by ClockChange) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return refuse(Closed)
+	}
+	_, err := n.world.clock.change(by)
+	return err
+}
+
+// stepThrough advances to each moment within d that an executor sleeps for,
+// and returns what is left of d.
+func (n *Namespace) stepThrough(d time.Duration) time.Duration {
+	for {
+		n.mu.Lock()
+		until, ok := n.nextSleeper()
+		step := time.Duration(max(0, until-n.world.clock.now()))
+		n.mu.Unlock()
+		if !ok || step >= d {
+			return d
+		}
+		d -= step
+		n.moveClock(ClockChange{Advance: step})
+		n.awaitRest()
+	}
 }
 
 // moveClock applies a change that was tried before.
 func (n *Namespace) moveClock(by ClockChange) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.closed {
 		return
 	}
@@ -123,30 +146,7 @@ func (n *Namespace) moveClock(by ClockChange) {
 	for s := range n.streams {
 		s.signal()
 	}
-}
-
-// Sleep waits for d on the namespace's clock: a frozen one must be moved. It
-// returns early with the context's error, or Closed.
-func (n *Namespace) Sleep(ctx context.Context, d time.Duration) error {
-	n.mu.Lock()
-	until := n.world.clock.now() + int64(d)
-	n.mu.Unlock()
-	for {
-		changed := n.Changed()
-		n.mu.Lock()
-		c, closed := n.world.clock, n.closed
-		n.mu.Unlock()
-		left := time.Duration(until - c.now())
-		switch {
-		case closed:
-			return refuse(Closed)
-		case left <= 0:
-			return nil
-		}
-		if err := waitFor(ctx, changed, !c.frozen, left); err != nil {
-			return err
-		}
-	}
+	n.clockMoves.ring()
 }
 
 // waitFor returns nil when woken or, if timed, after d.
@@ -221,8 +221,9 @@ func (n *Namespace) Reset() error {
 		return err
 	}
 	n.breakStreams(ErrStreamLost)
-	n.restarts++
 	n.commit(newWorld(n.world.clock, n.engine.scope, n.engine.config.Gateway, now))
+	n.dismissAll(ErrGatewayGone)
+	n.upheaval()
 	return nil
 }
 
@@ -242,14 +243,6 @@ func (n *Namespace) Counts() Counts {
 	w := n.world
 	return Counts{Cached: w.cached, Durable: w.durable, Active: w.active,
 		Admitted: int(w.admitted), Streams: len(n.streams)}
-}
-
-// Restarts counts the restarts and resets so far. What was started for a gateway process
-// ends when the count moves.
-func (n *Namespace) Restarts() uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.restarts
 }
 
 // Run returns the run as a poll by this scope sees it. Like a poll, it reads a
@@ -317,8 +310,12 @@ func (n *Namespace) close() {
 	}
 	n.breakStreams(ErrStreamLost)
 	n.closed = true
-	n.restarts++
-	n.wake()
+	n.dismissAll(refuse(Closed))
+	n.upheaval()
+	if n.atRest != nil {
+		close(n.atRest)
+		n.atRest = nil
+	}
 }
 
 // Now is the time on the namespace's clock.

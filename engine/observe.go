@@ -133,6 +133,9 @@ func (n *Namespace) observe(id RunID, o Observation) (*record, error) {
 	if len(items) > 0 {
 		n.deliver(id, now, items...)
 	}
-	n.wake()
+	if o.Status.Terminal() {
+		n.dismiss(id, ErrSettled)
+	}
+	n.transition(id)
 	return &next, nil
 }

@@ -66,7 +66,6 @@ func (n *Namespace) Restart(owner Owner) (retained, discarded int, err error) {
 		return 0, 0, err
 	}
 	n.breakStreams(ErrStreamLost)
-	n.restarts++
 	discarded = w.records.Len() - w.durable
 	kept := immutable.NewMapBuilder[RunID, *record](idHasher{})
 	for it := w.records.Iterator(); !it.Done(); {
@@ -81,5 +80,7 @@ func (n *Namespace) Restart(owner Owner) (retained, discarded int, err error) {
 	w.ownerAlive = owner == OwnerAlive
 	w.nextSweep = now + int64(sweepInterval)
 	n.commit(w)
+	n.dismissAll(ErrGatewayGone)
+	n.upheaval()
 	return w.durable, discarded, nil
 }

@@ -153,7 +153,7 @@ func (n *Namespace) Steer(id RunID, text string) error {
 	n.world = w
 	n.deliver(id, now, item{eventFrame("run.steered", id, now,
 		canon.Object{{Name: "accepted", Value: canon.Bool(true)}})})
-	n.wake()
+	n.transition(id)
 	return nil
 }
 

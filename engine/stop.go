@@ -27,5 +27,7 @@ func (n *Namespace) Stop(id RunID) (run *Run, accepted bool, err error) {
 	w.update(&stopping, &update{status: Stopping, lastEvent: "run.stopping"}, now)
 	w.put(id, &stopping)
 	n.commit(w)
+	n.dismiss(id, ErrStopRequested)
+	n.transition(id)
 	return stopping.run, true, nil
 }

@@ -48,6 +48,7 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	}
 	run := n.admit(w, key, s, now)
 	n.commit(w)
+	n.admissions.ring()
 	return Admission{Run: run}, nil
 }
 

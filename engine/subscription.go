@@ -153,7 +153,7 @@ func (s *Subscription) Leave() {
 	if !s.queued {
 		s.stop(io.EOF)
 	}
-	s.ns.wake()
+	s.ns.transition(s.run)
 	s.signal()
 }
 
