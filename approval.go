@@ -76,12 +76,16 @@ func (r *Run) AskApproval(ctx context.Context, a Approval) Choice {
 	if err != nil {
 		return ""
 	}
-	number, err := r.fake.namespace.Ask(r.id, object)
+	choice, _ := r.ask(ctx, object)
+	return choice
+}
+
+func (r *Run) ask(ctx context.Context, approval canon.Object) (choice Choice, err error) {
+	number, err := r.fake.namespace.Ask(r.id, approval)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	var choice Choice
-	r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(in Snapshot) (bool, error) {
+	err = r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(in Snapshot) (bool, error) {
 		for _, d := range in.Decisions {
 			if d.Number == number {
 				choice = d.Choice
@@ -90,7 +94,7 @@ func (r *Run) AskApproval(ctx context.Context, a Approval) Choice {
 		}
 		return !in.Run.Active(), nil
 	})
-	return choice
+	return choice, err
 }
 
 // Steers returns the texts that the run was steered with and took, in order.
@@ -120,12 +124,44 @@ func (r *Run) steering(p engine.SteerPolicy) error {
 // WaitStop waits until a client has asked to stop the run, or the run has
 // settled. It returns the context's error, or why the run cannot be looked at.
 func (r *Run) WaitStop(ctx context.Context) error {
+	return r.Wait(ctx, func(s Snapshot) bool {
+		return s.Run.Status() == Stopping || s.Run.Status().Terminal()
+	})
+}
+
+// WaitStatus waits until the run has the status. It returns the context's
+// error, RunSettled when the run has settled otherwise, or why it cannot be looked at.
+func (r *Run) WaitStatus(ctx context.Context, status Status) error {
+	settled := false
+	err := r.Wait(ctx, func(s Snapshot) bool {
+		settled = s.Run.Status().Terminal() && s.Run.Status() != status
+		return settled || s.Run.Status() == status
+	})
+	if err == nil && settled {
+		return fmt.Errorf("hermesfake: %s: %w", r, RunSettled)
+	}
+	return err
+}
+
+// WaitSettled waits until the run is terminal, and returns how it ended.
+func (r *Run) WaitSettled(ctx context.Context) (Status, error) {
+	status := Unknown
+	err := r.Wait(ctx, func(s Snapshot) bool {
+		status = s.Run.Status()
+		return status.Terminal()
+	})
+	return status, err
+}
+
+// Wait waits until ready says so. It is asked at once, and again after each
+// transition of the run and each change of who follows its events; it must not
+// call the fake. Wait returns the context's error, Closed, or RunNotFound once the run is forgotten.
+func (r *Run) Wait(ctx context.Context, ready func(Snapshot) bool) error {
 	if r == nil {
 		return ErrNoRun
 	}
-	return r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(in Snapshot) (bool, error) {
-		s := in.Run.Status()
-		return s == Stopping || s.Terminal(), nil
+	return r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(s Snapshot) (bool, error) {
+		return ready(s), nil
 	})
 }
 

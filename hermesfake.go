@@ -42,6 +42,8 @@ type Fake struct {
 type core struct {
 	engine *engine.Engine
 	config config
+	fake   *Fake // that New returned
+	stage  stage
 }
 
 // New returns a fake that is ready for requests. It cannot fail, needs no
@@ -60,10 +62,12 @@ func New(options ...Option) *Fake {
 	}
 	c.engine.Seed = c.seed
 	k := &core{engine: engine.New(c.engine), config: c}
+	c.handler.Admitted, c.handler.Script = k.admitted, k.scriptControl
 	// The options keep the clock's bounds, so the change cannot fail.
 	k.engine.ChangeClock(c.clock)
 	f := k.view(handler.New(k.engine, c.handler), c.handler.Namespace)
 	f.all = true
+	k.fake = f
 	return f
 }
 
@@ -112,6 +116,11 @@ func (f *Fake) Client() *http.Client { return &http.Client{Transport: f} }
 // same requests, mints the same ids.
 func (f *Fake) Seed() uint64 { return f.core.config.seed }
 
-// Close ends every event stream and whoever waits; what comes later is refused.
+// Close ends every event stream and whoever waits, and returns when the
+// scripts that still play have ended, so a script must not call it; what comes later is refused.
 // It belongs to the whole fake, not to a view. Calling it again does nothing.
-func (f *Fake) Close() { f.core.engine.Close() }
+func (f *Fake) Close() {
+	f.core.stage.close()
+	f.core.engine.Close()
+	f.core.stage.playing.Wait()
+}

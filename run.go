@@ -48,7 +48,7 @@ type Runs []*Run
 // Runs returns every run of the namespace's scope that is in the cache or has
 // a row, in order of admission.
 func (f *Fake) Runs() Runs {
-	known, _ := f.namespace.Runs()
+	known := f.namespace.Runs()
 	runs := make(Runs, len(known))
 	for i, r := range known {
 		runs[i] = f.run(r.ID())

@@ -13,7 +13,7 @@ type T interface {
 
 // Start returns New for the duration of a test. When the test ends, the fake
 // closes itself, fails the test if it got requests that no route takes (see
-// WithUnmatchedAllowed), and logs a dump of its state if the test failed.
+// WithUnmatchedAllowed) or a script went wrong, and logs a dump of its state if the test failed.
 func Start(t T, options ...Option) *Fake {
 	t.Helper()
 	f := New(options...)
@@ -24,10 +24,13 @@ func Start(t T, options ...Option) *Fake {
 				t.Errorf("hermesfake: %s %s matched no route%s", u.Method, u.Path, times(u.Count))
 			}
 		}
+		f.Close()
+		for _, err := range f.ScriptErrors() {
+			t.Errorf("hermesfake: %v", err)
+		}
 		if t.Failed() {
 			t.Logf("hermesfake: the state when the test failed:\n%s", f.Dump())
 		}
-		f.Close()
 	})
 	return f
 }

@@ -40,11 +40,7 @@ type Subscriber struct {
 func (n *Namespace) Inspect(id RunID) (Inspection, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now, err := n.settle()
-	if err != nil {
-		return Inspection{}, err
-	}
-	return n.inspect(id, now)
+	return n.inspect(id, n.look())
 }
 
 func (n *Namespace) inspect(id RunID, now int64) (Inspection, error) {
@@ -69,36 +65,12 @@ func (n *Namespace) inspect(id RunID, now int64) (Inspection, error) {
 	return in, nil
 }
 
-// Last returns the latest admission that the cache or a row still knows.
-func (n *Namespace) Last() (*Run, bool) {
-	n.mu.Lock()
-	_, err := n.settle()
-	w := n.world
-	n.mu.Unlock()
-	if err != nil {
-		return nil, false
-	}
-	if rec := w.record(w.last); rec != nil {
-		return rec.observation(), true
-	}
-	var last *Run
-	for it := w.records.Iterator(); !it.Done(); {
-		_, rec, _ := it.Next()
-		if run := rec.observation(); last == nil || run.number > last.number {
-			last = run
-		}
-	}
-	return last, last != nil
-}
-
 // InScope fails with RunNotFound where the scope of requests has no such run. Executors act in
 // any scope; who acts for one by a request does not.
 func (n *Namespace) InScope(id RunID) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, err := n.settle(); err != nil {
-		return err
-	}
+	n.look()
 	if rec := n.world.record(id); rec == nil || !rec.observation().scope.same(n.world.scope) {
 		return refuseRun(RunNotFound, id)
 	}

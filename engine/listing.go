@@ -6,9 +6,7 @@ package engine
 func (n *Namespace) Admitted(number uint64) (run *Run, last uint64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, err := n.settle(); err != nil {
-		return nil, 0, false
-	}
+	n.look()
 	if rec := n.world.record(mint(n.engine.config.Seed, n.name, number)); rec != nil {
 		run, ok = rec.observation(), true
 	}

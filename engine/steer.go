@@ -73,9 +73,15 @@ func steerText(v canon.Value) string {
 	case canon.String:
 		return string(v)
 	case canon.Array:
-		return cut(strings.Join(steerParts(nil, v, 1), "\n"))
+		return PartsText(v)
 	}
 	return string(canon.AppendWire(nil, v))
+}
+
+// PartsText returns the text of content parts: parts of type text, input_text or
+// output_text, plain strings and nested arrays, joined by newlines and cut at the provider's bounds.
+func PartsText(parts canon.Array) string {
+	return cut(strings.Join(steerParts(nil, parts, 1), "\n"))
 }
 
 func steerParts(parts []string, array canon.Array, depth int) []string {

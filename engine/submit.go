@@ -82,7 +82,6 @@ func (n *Namespace) admit(w *world, key keyHash, s Submission, now int64) *Run {
 	rec := &record{run: run, queue: emptyQueue}
 	w.cached++
 	w.active++
-	w.last = id
 	if s.Key != "" {
 		w.durable++
 		rec.row = &row{key: key, fingerprint: s.Fingerprint, run: run, updated: now}

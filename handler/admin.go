@@ -34,6 +34,8 @@ func (h *Handler) adminRoutes() []adminRoute {
 		{"POST", "/hermes/sweep", (*Handler).adminSweep},
 		{"GET", "/hermes/gateway", (*Handler).adminGateway},
 		{"POST", "/hermes/gateway", (*Handler).adminSetGateway},
+		{"POST", "/hermes/script", (*Handler).adminScript},
+		{"DELETE", "/hermes/script", (*Handler).adminClearScript},
 		{"GET", "/hermes/runs", (*Handler).adminRuns},
 		{"GET", "/hermes/runs/{id}", (*Handler).adminRun},
 		{"POST", "/hermes/runs/{id}/observe", (*Handler).adminObserve},
@@ -161,7 +163,7 @@ type arguments struct {
 
 // arguments reads the body as a JSON object; an empty one stands for {}.
 func (c *adminCall) arguments(control string) *arguments {
-	a := &arguments{control: control, read: map[string]bool{}}
+	a := newArguments(control, nil)
 	if len(strings.Trim(string(c.body), " \t\r\n")) == 0 {
 		return a
 	}
@@ -176,6 +178,10 @@ func (c *adminCall) arguments(control string) *arguments {
 	}
 	a.object = object
 	return a
+}
+
+func newArguments(control string, object canon.Object) *arguments {
+	return &arguments{control: control, object: object, read: map[string]bool{}}
 }
 
 func (a *arguments) fail(member, problem string) {

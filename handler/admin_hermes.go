@@ -94,6 +94,23 @@ func (h *Handler) adminSetGateway(c *adminCall) *Reply {
 	return gatewayJSON(g)
 }
 
+func (h *Handler) adminScript(c *adminCall) *Reply {
+	if h.setScript == nil {
+		return unsupported("scripts")
+	}
+	if err := h.setScript(c.space.engine.Name(), append([]byte{}, c.body...)); err != nil {
+		return invalid(err)
+	}
+	return adminJSON(http.StatusOK, map[string]any{"status": "ok"})
+}
+
+func (h *Handler) adminClearScript(c *adminCall) *Reply {
+	if h.setScript != nil {
+		h.setScript(c.space.engine.Name(), nil)
+	}
+	return adminJSON(http.StatusOK, map[string]any{"status": "ok"})
+}
+
 // count reads a nonnegative integer.
 func (a *arguments) count(name string, v canon.Value) int64 {
 	digits, ok := v.(canon.Int)
@@ -193,12 +210,27 @@ func (h *Handler) adminEmit(c *adminCall) *Reply {
 	if err != nil {
 		return refusal(err)
 	}
-	a := c.arguments("events")
+	e, err := c.arguments("events").event()
+	if err != nil {
+		return invalid(err)
+	}
+	emitted, err := c.space.engine.Emit(id, *e)
+	switch {
+	case errors.Is(err, engine.RunNotFound):
+		return refusal(err)
+	case err != nil:
+		return refusalFor(err, "events: "+err.Error())
+	}
+	return adminJSON(http.StatusOK, map[string]any{"emitted": emitted})
+}
+
+// event reads the body of events: the event's name, and its fields beside it.
+func (a *arguments) event() (*engine.Event, error) {
 	name, ok := a.text("event")
 	if !ok || name == "" {
 		a.fail("event", "must be the name of an event")
 	}
-	e := engine.Event{Name: name}
+	e := &engine.Event{Name: name}
 	for _, m := range a.object {
 		if m.Name == "event" {
 			continue
@@ -208,17 +240,7 @@ func (h *Handler) adminEmit(c *adminCall) *Reply {
 		}
 		e.Fields = append(e.Fields, m)
 	}
-	if a.err != nil {
-		return invalid(a.err)
-	}
-	emitted, err := c.space.engine.Emit(id, e)
-	switch {
-	case errors.Is(err, engine.RunNotFound):
-		return refusal(err)
-	case err != nil:
-		return refusalFor(err, "events: "+err.Error())
-	}
-	return adminJSON(http.StatusOK, map[string]any{"emitted": emitted})
+	return e, a.err
 }
 
 func kindOf(v canon.Value) string {
@@ -279,12 +301,8 @@ func steeringJSON(p engine.SteerPolicy) map[string]any {
 }
 
 func (h *Handler) adminRuns(c *adminCall) *Reply {
-	runs, err := c.space.engine.Runs()
-	if err != nil {
-		return refusal(err)
-	}
 	body := []byte(`{"runs":[`)
-	for i, run := range runs {
+	for i, run := range c.space.engine.Runs() {
 		if i > 0 {
 			body = append(body, ',')
 		}

@@ -24,6 +24,12 @@ type Options struct {
 	Logger *slog.Logger
 	// Namespace is that of requests that name none; default engine.DefaultNamespace.
 	Namespace string
+	// Admitted is called with each new run and the body of its submission, before the
+	// reply leaves. It must not keep the body.
+	Admitted func(n *engine.Namespace, id engine.RunID, body []byte)
+	// Script replaces the JSON script that later runs of a namespace follow; nil removes it.
+	// An error is the caller's fault, and nothing has changed.
+	Script func(namespace string, document []byte) error
 }
 
 // Handler answers requests. It is an http.Handler.
@@ -39,6 +45,9 @@ type shared struct {
 	logger  *slog.Logger
 	started time.Time
 	dates   dates
+
+	onAdmitted func(*engine.Namespace, engine.RunID, []byte)
+	setScript  func(string, []byte) error
 
 	mu        sync.RWMutex
 	spaces    map[string]*space
@@ -68,6 +77,9 @@ func New(e *engine.Engine, o Options) *Handler {
 			logger:  o.Logger,
 			started: time.Now(),
 			spaces:  map[string]*space{},
+
+			onAdmitted: o.Admitted,
+			setScript:  o.Script,
 		},
 	}
 }

@@ -39,6 +39,9 @@ func (h *Handler) create(c *call) (*Reply, error) {
 		return refusal(err), nil
 	}
 	c.run, c.known, c.accept = admission.Run.ID(), true, !admission.Replayed
+	if c.accept && h.onAdmitted != nil {
+		h.onAdmitted(c.space.engine, c.run, body.bytes)
+	}
 	b := append(make([]byte, 0, 112), `{"run_id": "`...)
 	b = append(admission.Run.ID().Append(b), `", "status": "`...)
 	if admission.Replayed {
