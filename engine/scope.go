@@ -53,11 +53,12 @@ func (s *Scope) Hash() string { return hex.EncodeToString(s.hash[:]) }
 
 func (s *Scope) same(o *Scope) bool { return s == o || s.hash == o.hash }
 
-// keyHash stands for an idempotency key within a scope. The key's text came in
-// a header and is kept nowhere.
-type keyHash [sha256.Size]byte
+// keyHash stands for an idempotency key within a scope: half of a SHA-256, which is
+// enough to tell keys apart. The key's text came in a header and is kept nowhere.
+type keyHash [16]byte
 
 func (s *Scope) key(text string) keyHash {
-	var b [sha256.Size + 256]byte
-	return sha256.Sum256(append(append(b[:0], s.hash[:]...), text...))
+	var b [sha256.Size + maxKey]byte
+	whole := sha256.Sum256(append(append(b[:0], s.hash[:]...), text...))
+	return keyHash(whole[:len(keyHash{})])
 }

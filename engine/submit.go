@@ -26,48 +26,38 @@ func (n *Namespace) Accepting() error {
 func (n *Namespace) Submit(s Submission) (Admission, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w, now, err := n.begin()
+	now, err := n.settle()
 	if err != nil {
 		return Admission{}, err
 	}
 	var key keyHash
 	if s.Key != "" {
-		pruned := w.prune(now)
-		key = w.scope.key(s.Key)
-		if id, ok := w.keys.Get(key); ok {
-			return n.replay(w, id, s, now, pruned)
-		}
-		if pruned {
-			n.commit(w)
-			next := *w
-			w = &next
+		n.prune(now)
+		key = n.world.scope.key(s.Key)
+		if id, ok := n.world.keys.Get(key); ok {
+			return n.replay(id, s, now)
 		}
 	}
-	if w.gateway.MaxConcurrentRuns > 0 && w.active >= w.gateway.MaxConcurrentRuns {
-		return Admission{}, &Refusal{Reason: AtCapacity, N: w.gateway.MaxConcurrentRuns}
+	if limit := n.world.gateway.MaxConcurrentRuns; limit > 0 && n.world.active >= limit {
+		return Admission{}, &Refusal{Reason: AtCapacity, N: limit}
 	}
-	run := n.admit(w, key, s, now)
-	n.commit(w)
+	next := *n.world
+	run := n.admit(&next, key, s, now)
+	n.commit(&next)
 	n.admissions.ring()
 	return Admission{Run: run}, nil
 }
 
-func (n *Namespace) replay(w *world, id RunID, s Submission, now int64, pruned bool) (Admission, error) {
-	rec := w.record(id)
+func (n *Namespace) replay(id RunID, s Submission, now int64) (Admission, error) {
+	rec := n.world.record(id)
 	if rec.row.fingerprint != s.Fingerprint {
-		if pruned {
-			n.commit(w)
-		}
 		return Admission{}, refuse(KeyConflict)
 	}
-	if rec.run != nil && !pruned {
-		return Admission{Run: rec.run, Replayed: true}, nil
+	if rec.run == nil {
+		next := *n.world
+		rec = next.cachedRecord(id, rec, now)
+		n.commit(&next)
 	}
-	rec, err := w.find(id, now)
-	if err != nil {
-		return Admission{}, err
-	}
-	n.commit(w)
 	return Admission{Run: rec.run, Replayed: true}, nil
 }
 

@@ -62,8 +62,13 @@ func (n *Namespace) sweep(at int64) (removed int) {
 
 // prune drops the rows of runs that settled over 24 h ago by the row's own
 // update time; equality stays, unfinished runs never expire.
-func (w *world) prune(now int64) (pruned bool) {
+func (n *Namespace) prune(now int64) {
 	before := now - int64(rowRetention)
+	if !n.world.rows.dueBefore(before) {
+		return
+	}
+	next := *n.world
+	w := &next
 	for w.rows.dueBefore(before) {
 		id := w.rows.id
 		w.rows = w.rows.take()
@@ -71,14 +76,13 @@ func (w *world) prune(now int64) (pruned bool) {
 		if rec == nil || rec.row == nil || rec.row.updated >= before || !rec.row.run.status.Terminal() {
 			continue
 		}
-		pruned = true
 		w.durable--
 		w.keys = w.keys.Delete(rec.row.key)
 		without := *rec
 		without.row = nil
 		w.put(id, &without)
 	}
-	return pruned
+	n.commit(w)
 }
 
 // runDue runs the sweeps and keepalives that fell due up to now, each at its

@@ -58,7 +58,8 @@ type shared struct {
 type space struct {
 	engine  *engine.Namespace
 	journal journal
-	server  string // its x-mockingbird header
+	server  string      // its x-mockingbird header
+	base    http.Header // of the provider's JSON replies
 }
 
 // New returns a handler of e.
@@ -107,6 +108,7 @@ func (h *shared) space(name string) (*space, error) {
 		return s, nil
 	}
 	s = &space{engine: n, journal: journal{size: h.size}, server: "hermes@" + Version + "; ns=" + name}
+	s.base = baseHeader(s.server, jsonType, true)
 	h.spaces[name] = s
 	return s, nil
 }
@@ -195,20 +197,23 @@ func (h *Handler) provide(c *call, path string) (*Reply, error) {
 
 // finish sets what every reply has. A nil space is one of no namespace.
 func (h *Handler) finish(reply *Reply, r *http.Request, s *space) *Reply {
-	now := time.Now()
+	reply.at = time.Now()
 	reply.server = "hermes@" + Version
 	if s != nil {
+		reply.at = s.engine.Now()
 		reply.server = s.server
-		now = s.engine.Now()
+		if reply.secured {
+			reply.base = s.base
+		}
 	}
-	reply.date = h.dates.format(now)
+	reply.date = h.dates.format(reply.at)
 	reply.Head = r.Method == http.MethodHead
 	return reply
 }
 
 func (h *Handler) record(c *call, path string, reply *Reply, began time.Time) {
 	e := Entry{
-		At:        c.space.engine.Now(),
+		At:        reply.at,
 		Namespace: c.space.engine.Name(),
 		Operation: c.route.operation,
 		Method:    c.request.Method,
@@ -221,17 +226,17 @@ func (h *Handler) record(c *call, path string, reply *Reply, began time.Time) {
 	if len(path) > maxJournalPath {
 		e.Path = path[:maxJournalPath]
 	}
-	if c.known {
-		e.RunID = c.run.String()
-	}
 	if reply.Status == http.StatusNotImplemented {
 		e.ContentType, e.BodyBytes = field(c.request.Header, "Content-Type"), c.request.ContentLength
 	}
-	c.space.journal.add(e)
+	c.space.journal.add(logged{e, c.run, c.known})
 	if e.Unmatched {
 		h.unmatched.add(e.Method, e.Path)
 	}
 	if h.logger != nil {
+		if c.known {
+			e.RunID = c.run.String()
+		}
 		h.logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
 			slog.String("namespace", e.Namespace), slog.String("operation", string(e.Operation)),
 			slog.String("method", e.Method), slog.String("path", e.Path), slog.Int("status", e.Status),

@@ -1,9 +1,10 @@
 package handler
 
 import (
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/hermesfake/hermesfake/engine"
 )
 
 // Entry is what the journal keeps of a request to the provider: what it was
@@ -32,19 +33,21 @@ const DefaultJournalSize = 1000
 type journal struct {
 	mu      sync.Mutex
 	size    int
-	ring    []Entry
+	ring    []logged
 	next    int
 	dropped int
-	changed chan struct{}
 }
 
-func (j *journal) add(e Entry) {
+// logged is an Entry whose RunID is printed when somebody asks.
+type logged struct {
+	Entry
+	run   engine.RunID
+	known bool
+}
+
+func (j *journal) add(e logged) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.changed != nil {
-		close(j.changed)
-		j.changed = nil
-	}
 	if len(j.ring) < j.size {
 		j.ring = append(j.ring, e)
 		return
@@ -61,7 +64,16 @@ func (j *journal) add(e Entry) {
 func (j *journal) entries() ([]Entry, int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Concat(j.ring[j.next:], j.ring[:j.next]), j.dropped
+	entries := make([]Entry, 0, len(j.ring))
+	for _, part := range [...][]logged{j.ring[j.next:], j.ring[:j.next]} {
+		for _, e := range part {
+			if e.known {
+				e.RunID = e.run.String()
+			}
+			entries = append(entries, e.Entry)
+		}
+	}
+	return entries, j.dropped
 }
 
 func (j *journal) clear() {

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -32,8 +33,10 @@ type Reply struct {
 	replayed    bool
 	sessionKey  string
 	allow       string
-	server      string // x-mockingbird
+	server      string    // x-mockingbird
+	at          time.Time // on the namespace's clock
 	date        string
+	base        http.Header // fields to start from, nil for none kept
 }
 
 // securityHeaders are those of every JSON reply of the provider.
@@ -47,32 +50,29 @@ var securityHeaders = [...][2]string{
 	{"Referrer-Policy", "no-referrer"},
 }
 
-// Header returns the reply's header fields, in a map of its own.
+// Header returns the reply's header fields, in a map of its own. The values of
+// fields that never change are shared by all replies, and must not be overwritten in place.
 func (r *Reply) Header() http.Header {
-	h := make(http.Header, 14)
-	values := make([]string, 14)
-	set := func(name, value string) {
-		values[0] = value
-		h[name] = values[:1:1]
-		values = values[1:]
+	h := r.base
+	if h == nil {
+		h = baseHeader(r.server, r.contentType, r.secured)
+	} else {
+		h = maps.Clone(h)
 	}
-	set("X-Mockingbird", r.server)
-	set("Date", r.date)
+	values := make([]string, 2, 6)
+	values[0], values[1] = r.date, strconv.Itoa(len(r.Body))
+	h["Date"] = values[0:1:1]
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 	if r.eventStream {
 		set("Content-Type", "text/event-stream")
 		set("Cache-Control", "no-cache")
 		set("X-Accel-Buffering", "no")
 		return h
 	}
-	if r.contentType != "" {
-		set("Content-Type", r.contentType)
-	}
-	set("Content-Length", strconv.Itoa(len(r.Body)))
-	if r.secured {
-		for _, s := range securityHeaders {
-			set(s[0], s[1])
-		}
-	}
+	h["Content-Length"] = values[1:2:2]
 	if r.retryAfter {
 		set("Retry-After", "1")
 	}
@@ -84,6 +84,24 @@ func (r *Reply) Header() http.Header {
 	}
 	if r.allow != "" {
 		set("Allow", r.allow)
+	}
+	return h
+}
+
+// baseHeader returns the fields that replies of a kind have in common, with
+// room for the others. It is kept and cloned where many replies have them.
+func baseHeader(server, contentType string, secured bool) http.Header {
+	h := make(http.Header, len(securityHeaders)+6)
+	h["X-Mockingbird"] = []string{server}
+	h["Date"] = nil
+	if contentType != "" {
+		h["Content-Type"] = []string{contentType}
+	}
+	if secured {
+		for _, s := range securityHeaders {
+			h[s[0]] = []string{s[1]}
+		}
+		h["Content-Length"] = nil
 	}
 	return h
 }

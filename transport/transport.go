@@ -128,8 +128,14 @@ func validValue(s string) bool {
 	return true
 }
 
+// exchange is a response and its body in one piece of memory.
+type exchange struct {
+	response http.Response
+	body     body
+}
+
 func response(r *http.Request, reply *handler.Reply) *http.Response {
-	res := &http.Response{
+	x := &exchange{response: http.Response{
 		Status:        statusLine(reply.Status),
 		StatusCode:    reply.Status,
 		Proto:         "HTTP/1.1",
@@ -138,7 +144,8 @@ func response(r *http.Request, reply *handler.Reply) *http.Response {
 		Header:        reply.Header(),
 		ContentLength: int64(len(reply.Body)),
 		Request:       r,
-	}
+	}}
+	res := &x.response
 	switch {
 	case reply.Stream != nil:
 		res.ContentLength = -1
@@ -150,7 +157,8 @@ func response(r *http.Request, reply *handler.Reply) *http.Response {
 			res.ContentLength = -1
 		}
 	default:
-		res.Body = &body{bytes: reply.Body, ctx: r.Context()}
+		x.body.bytes, x.body.ctx = reply.Body, r.Context()
+		res.Body = &x.body
 	}
 	return res
 }
