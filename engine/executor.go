@@ -42,6 +42,9 @@ func (n *Namespace) Execute(id RunID, cancel context.CancelCauseFunc) *Executor 
 		cancel(ErrSettled)
 	default:
 		n.executors[id] = append(n.executors[id], x)
+		if rec.run.status == Stopping {
+			cancel(ErrStopRequested)
+		}
 	}
 	return x
 }
