@@ -2,10 +2,12 @@ package hermesfake_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,7 +83,7 @@ func BenchmarkReplay(b *testing.B) {
 	send := func(c *http.Client) func(int) {
 		return func(int) { do(b, c, "POST", url, "key", body200) }
 	}
-	compare(b, send(client), send(same), send(bare))
+	compare(b, send(client), send(same), send(bare), send(byHand()))
 }
 
 func BenchmarkNewKeyedRun(b *testing.B) {
@@ -131,32 +133,85 @@ func compare(b *testing.B, contestants ...func(int)) {
 	}
 }
 
-// byHand is the same state behind httpmock, as people write it.
+// byHand is the same state behind httpmock, as people write it: canonical
+// payloads to compare, status objects, a lock, and the provider's replies.
 func byHand() *http.Client {
+	type run struct {
+		ID        string  `json:"run_id"`
+		Object    string  `json:"object"`
+		Status    string  `json:"status"`
+		UpdatedAt float64 `json:"updated_at"`
+		CreatedAt float64 `json:"created_at"`
+		SessionID any     `json:"session_id"`
+		Model     any     `json:"model"`
+	}
+	type row struct {
+		run         *run
+		fingerprint [sha256.Size]byte
+	}
 	var mu sync.Mutex
-	runs := map[string]map[string]any{}
-	keys := map[string]string{}
-	bodies := map[string]string{}
-	mock := httpmock.NewMockTransport()
-	mock.RegisterResponder("POST", "http://hermes.test/v1/runs", func(r *http.Request) (*http.Response, error) {
-		raw, _ := io.ReadAll(r.Body)
-		var body map[string]any
-		if err := json.Unmarshal(raw, &body); err != nil {
-			return httpmock.NewStringResponse(400, "bad"), nil
+	runs := map[string]*run{}
+	rows := map[string]row{}
+	reply := func(status int, v any) (*http.Response, error) {
+		res, err := httpmock.NewJsonResponse(status, v)
+		if err != nil {
+			return nil, err
 		}
+		for name, value := range securityHeaders {
+			res.Header.Set(name, value)
+		}
+		return res, nil
+	}
+	mock := httpmock.NewMockTransport()
+	mock.RegisterResponder("POST", hermesfake.BaseURL+"/v1/runs", func(r *http.Request) (*http.Response, error) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		var body map[string]any
+		if err := json.Unmarshal(raw, &body); err != nil || body["input"] == nil {
+			return reply(400, map[string]any{"error": map[string]any{"message": "Invalid JSON"}})
+		}
+		canonical, err := json.Marshal(map[string]any{"body": body, "gateway_session_key": r.Header.Get("X-Hermes-Session-Key")})
+		if err != nil {
+			return nil, err
+		}
+		fingerprint := sha256.Sum256(canonical)
+		key := r.Header.Get("Idempotency-Key")
 		mu.Lock()
 		defer mu.Unlock()
-		key := r.Header.Get("Idempotency-Key")
-		if id, ok := keys[key]; ok && key != "" {
-			if bodies[key] != string(raw) {
-				return httpmock.NewStringResponse(409, "conflict"), nil
+		if old, ok := rows[key]; ok && key != "" {
+			if old.fingerprint != fingerprint {
+				return reply(409, map[string]any{"error": map[string]any{"code": "idempotency_key_conflict"}})
 			}
-			return httpmock.NewJsonResponse(202, map[string]any{"run_id": id, "status": runs[id]["status"], "replayed": true})
+			res, err := reply(202, map[string]any{"run_id": old.run.ID, "status": old.run.Status, "replayed": true})
+			if err == nil {
+				res.Header.Set("Idempotency-Replayed", "true")
+			}
+			return res, err
 		}
+		now := float64(time.Now().UnixNano()) / 1e9
 		id := fmt.Sprintf("run_%032x", len(runs))
-		keys[key], bodies[key] = id, string(raw)
-		runs[id] = map[string]any{"object": "hermes.run", "run_id": id, "status": "queued"}
-		return httpmock.NewJsonResponse(202, map[string]any{"run_id": id, "status": "started", "replayed": false})
+		admitted := &run{ID: id, Object: "hermes.run", Status: "queued", UpdatedAt: now, CreatedAt: now,
+			SessionID: id, Model: "hermes-agent"}
+		runs[id] = admitted
+		rows[key] = row{admitted, fingerprint}
+		return reply(202, map[string]any{"run_id": id, "status": "started", "replayed": false})
+	})
+	mock.RegisterRegexpResponder("GET", regexp.MustCompile(`/v1/runs/([^/?#]+)\z`), func(r *http.Request) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		found := runs[httpmock.MustGetSubmatch(r, 1)]
+		if found == nil {
+			return reply(404, map[string]any{"error": map[string]any{"code": "run_not_found"}})
+		}
+		return reply(200, found)
 	})
 	return &http.Client{Transport: mock}
+}
+
+var securityHeaders = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+	"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "X-Content-Type-Options": "nosniff",
+	"X-Frame-Options": "DENY", "X-XSS-Protection": "0", "Referrer-Policy": "no-referrer",
 }

@@ -17,6 +17,7 @@ type Namespace struct {
 
 	mu      sync.Mutex
 	world   *world
+	keys    map[keyHash]RunID // finds the world's rows; follows from the world
 	lines   map[RunID]*line
 	streams map[*Subscription]struct{}
 	alarms  alarms
@@ -39,6 +40,7 @@ func newNamespace(e *Engine, name string, c clock) *Namespace {
 		moving:  newTurnstile(),
 		name:    name,
 		world:   newWorld(c, e.scope, e.config.Gateway, c.now()),
+		keys:    map[keyHash]RunID{},
 		lines:   map[RunID]*line{},
 		streams: map[*Subscription]struct{}{},
 
@@ -231,6 +233,7 @@ func (n *Namespace) Reset() error {
 	}
 	n.breakStreams(ErrStreamLost)
 	n.commit(newWorld(n.world.clock, n.engine.scope, n.engine.config.Gateway, now))
+	clear(n.keys)
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
 	return nil

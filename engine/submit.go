@@ -34,7 +34,7 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	if s.Key != "" {
 		n.prune(now)
 		key = n.world.scope.key(s.Key)
-		if id, ok := n.world.keys.Get(key); ok {
+		if id, ok := n.keys[key]; ok {
 			return n.replay(id, s, now)
 		}
 	}
@@ -44,6 +44,9 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	next := *n.world
 	run := n.admit(&next, key, s, now)
 	n.commit(&next)
+	if s.Key != "" {
+		n.keys[key] = run.id
+	}
 	n.admissions.ring()
 	return Admission{Run: run}, nil
 }
@@ -75,7 +78,6 @@ func (n *Namespace) admit(w *world, key keyHash, s Submission, now int64) *Run {
 	if s.Key != "" {
 		w.durable++
 		rec.row = &row{key: key, fingerprint: s.Fingerprint, run: run, updated: now}
-		w.keys = w.keys.Set(key, id)
 	}
 	w.queues = w.queues.put(now, id)
 	w.put(id, rec)

@@ -77,7 +77,7 @@ func (n *Namespace) prune(now int64) {
 			continue
 		}
 		w.durable--
-		w.keys = w.keys.Delete(rec.row.key)
+		delete(n.keys, rec.row.key)
 		without := *rec
 		without.row = nil
 		w.put(id, &without)

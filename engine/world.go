@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/binary"
-	"hash/maphash"
 
 	"github.com/benbjohnson/immutable"
 )
@@ -13,7 +12,6 @@ import (
 // Who is connected is not state of the world: see line.
 type world struct {
 	records *immutable.Map[RunID, *record]
-	keys    *immutable.Map[keyHash, RunID]
 
 	settled *schedule // cached runs that a sweep may remove, by their updated_at
 	queues  *schedule // event queues, by the admission of their run
@@ -53,16 +51,9 @@ type idHasher struct{}
 func (idHasher) Hash(id RunID) uint32  { return binary.LittleEndian.Uint32(id[:]) }
 func (idHasher) Equal(a, b RunID) bool { return a == b }
 
-// keyHasher draws a seed, because clients choose the keys.
-type keyHasher struct{ seed maphash.Seed }
-
-func (h keyHasher) Hash(k keyHash) uint32 { return uint32(maphash.Bytes(h.seed, k[:])) }
-func (keyHasher) Equal(a, b keyHash) bool { return a == b }
-
 func newWorld(c clock, scope *Scope, g Gateway, now int64) *world {
 	return &world{
 		records:   immutable.NewMap[RunID, *record](idHasher{}),
-		keys:      immutable.NewMap[keyHash, RunID](keyHasher{maphash.MakeSeed()}),
 		clock:     c,
 		scope:     scope,
 		gateway:   g,
