@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+
+	"github.com/hermesfake/hermesfake"
+)
+
+// settings are the flags of serve.
+type settings struct {
+	host              string
+	port              int
+	seed              *uint64 // nil: random
+	model             string
+	maxConcurrentRuns int
+	journalSize       int
+	logFormat         string
+}
+
+// The values of --log-format.
+const (
+	logText = "text"
+	logJSON = "json"
+	logOff  = "off"
+)
+
+const serveText = `Usage: hermesfake serve [flags]
+
+Serves the Hermes Agent API, and its control plane under /__admin, until
+SIGINT or SIGTERM. As soon as it takes connections it prints on stdout
+
+  hermesfake listening on http://127.0.0.1:8827
+
+and nothing else. The log goes to stderr: whoever starts the server with a
+pipe there must read it, or use --log-format off.
+
+Flags:
+`
+
+// flagSet returns the flags that set s, which has their defaults then.
+func (s *settings) flagSet() *flag.FlagSet {
+	*s = settings{port: 8827, maxConcurrentRuns: 10, journalSize: 1000, logFormat: logText}
+	fs := newFlagSet("serve")
+	fs.StringVar(&s.host, "host", "127.0.0.1", "loopback `ADDRESS` to listen on")
+	fs.Var(number{&s.port, math.MaxUint16}, "port", "`PORT` to listen on; 0 picks a free one")
+	fs.Var(seed{&s.seed}, "seed", "`NUMBER` that ids are drawn from, so that runs repeat")
+	fs.StringVar(&s.model, "model", "hermes-agent", "`NAME` of the model of runs whose submission names none")
+	fs.Var(number{&s.maxConcurrentRuns, math.MaxInt}, "max-concurrent-runs", "unsettled runs, `N` at once, before 429; 0 for no bound")
+	fs.Var(number{&s.journalSize, math.MaxInt}, "journal-size", "requests, the latest `N`, that each namespace's journal keeps")
+	fs.Var(choice{&s.logFormat, []string{logText, logJSON, logOff}}, "log-format", "`FORMAT` of the log: text, json or off")
+	return fs
+}
+
+// options are those of the fake.
+func (s *settings) options(log *slog.Logger) []hermesfake.Option {
+	options := []hermesfake.Option{
+		hermesfake.WithModel(s.model),
+		hermesfake.WithMaxConcurrentRuns(s.maxConcurrentRuns),
+		hermesfake.WithJournalSize(s.journalSize),
+	}
+	if s.seed != nil {
+		options = append(options, hermesfake.WithSeed(*s.seed))
+	}
+	if s.logFormat != logOff {
+		options = append(options, hermesfake.WithLogger(log))
+	}
+	return options
+}
+
+// logger returns the log that goes to w.
+func (s *settings) logger(w io.Writer) *slog.Logger {
+	switch s.logFormat {
+	case logJSON:
+		return slog.New(slog.NewJSONHandler(w, nil))
+	case logText:
+		return slog.New(slog.NewTextHandler(w, nil))
+	default:
+		return slog.New(slog.DiscardHandler)
+	}
+}
+
+func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var s settings
+	fs := s.flagSet()
+	if err := parse(fs, args); err != nil {
+		return explain(err, fs, serveText, stdout, stderr)
+	}
+	listener, err := listen(ctx, s.host, s.port)
+	if err == nil {
+		err = serve(ctx, listener, &s, defaultLimits(), stdout, stderr)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "hermesfake serve: %v\n", err)
+		return exitFailure
+	}
+	return exitOK
+}
