@@ -3,6 +3,7 @@ package canon
 import (
 	"crypto/sha256"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -59,6 +60,22 @@ func TestFingerprintAfterError(t *testing.T) {
 			t.Errorf("after %.40s the fingerprint of %s is %x, %v, want %x", bad, raw, got, err, want)
 		}
 	}
+}
+
+func TestFingerprintConcurrent(t *testing.T) {
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			raw := []byte(`{"b":"` + strings.Repeat("x", i*3000) + `","a":[1.5,{"\u0061":2}]}`)
+			canonical := `{"body":{"a":[1.5,{"a":2}],"b":"` + strings.Repeat("x", i*3000) + `"},"gateway_session_key":"k"}`
+			for range 50 {
+				if sum, err := Fingerprint(raw, "k"); err != nil || sum != sha256.Sum256([]byte(canonical)) {
+					t.Errorf("Fingerprint(%.40s) = %x, %v", raw, sum, err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestAllocations(t *testing.T) {
