@@ -48,7 +48,7 @@ func printFlags(w io.Writer, fs *flag.FlagSet) {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fs.VisitAll(func(f *flag.Flag) {
 		value, usage := flag.UnquoteUsage(f)
-		if f.DefValue != "" {
+		if f.DefValue != "" && f.DefValue != "false" {
 			usage += " (default " + f.DefValue + ")"
 		}
 		fmt.Fprintf(t, "  --%s %s\t%s\n", f.Name, value, usage)

@@ -88,8 +88,13 @@ func TestServeHelp(t *testing.T) {
 			t.Errorf("--%s: %q does not end with its default, %s", name, lines[name], value)
 		}
 	}
-	if len(lines) != len(defaults) {
-		t.Errorf("help shows %d flags, the test knows %d:\n%s", len(lines), len(defaults), &stdout)
+	for _, name := range []string{"script", "auto"} {
+		if lines[name] == "" || strings.Contains(lines[name], "default") {
+			t.Errorf("--%s: %q, want a line without a default", name, lines[name])
+		}
+	}
+	if len(lines) != len(defaults)+2 {
+		t.Errorf("help shows %d flags, the test knows %d:\n%s", len(lines), len(defaults)+2, &stdout)
 	}
 }
 

@@ -35,10 +35,15 @@ func defaultLimits() limits {
 }
 
 // serve serves a new fake on the listener, which it closes, until ctx ends.
-// No goroutine is left when it returns. An error is one of the listener, or of stdout.
+// No goroutine is left when it returns. An error is one of the script, the
+// listener, or of stdout.
 func serve(ctx context.Context, listener net.Listener, s *settings, within limits, stdout, stderr io.Writer) error {
 	log := s.logger(stderr)
 	fake := hermesfake.New(s.options(log)...)
+	if err := s.play(fake); err != nil {
+		listener.Close()
+		return err
+	}
 	base, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	conns := newConnections()

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
+	"os"
 
 	"github.com/hermesfake/hermesfake"
 )
@@ -20,6 +22,8 @@ type settings struct {
 	maxConcurrentRuns int
 	journalSize       int
 	logFormat         string
+	script            string // a file, "" for none
+	auto              bool
 }
 
 // The values of --log-format.
@@ -53,7 +57,29 @@ func (s *settings) flagSet() *flag.FlagSet {
 	fs.Var(number{&s.maxConcurrentRuns, math.MaxInt}, "max-concurrent-runs", "unsettled runs, `N` at once, before 429; 0 for no bound")
 	fs.Var(number{&s.journalSize, math.MaxInt}, "journal-size", "requests, the latest `N`, that each namespace's journal keeps")
 	fs.Var(choice{&s.logFormat, []string{logText, logJSON, logOff}}, "log-format", "`FORMAT` of the log: text, json or off")
+	fs.StringVar(&s.script, "script", "", "`FILE` with a JSON script that plays the agent of each run")
+	fs.BoolVar(&s.auto, "auto", false, "play a small built-in script: each run starts, streams and completes")
 	return fs
+}
+
+// play gives the fake the script that was asked for.
+func (s *settings) play(fake *hermesfake.Fake) error {
+	switch {
+	case s.auto && s.script != "":
+		return errors.New("--auto and --script: give one of them")
+	case s.auto:
+		return fake.SetScript(hermesfake.AutoScript)
+	case s.script == "":
+		return nil
+	}
+	document, err := os.ReadFile(s.script)
+	if err != nil {
+		return fmt.Errorf("--script: %w", err)
+	}
+	if err := fake.SetScript(string(document)); err != nil {
+		return fmt.Errorf("--script %s: %w", s.script, err)
+	}
+	return nil
 }
 
 // options are those of the fake.
