@@ -42,9 +42,9 @@ func AppendWire(dst []byte, v Value) []byte {
 }
 
 // AppendWireString appends s in quotes as json.dumps prints a str by default:
-// what is not printable ASCII as \uxxxx, code points above U+FFFF as a
-// surrogate pair, lone surrogates as they are. Bytes that are not WTF-8 print
-// as \ufffd.
+// what is not printable ASCII, U+007F included, as \uxxxx, code points above
+// U+FFFF as a surrogate pair, lone surrogates as they are. Bytes that are not
+// WTF-8 print as \ufffd.
 func AppendWireString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for {

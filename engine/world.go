@@ -21,7 +21,6 @@ type world struct {
 	durable  int    // durable rows
 	active   int    // runs that hold a slot
 	admitted uint64 // admissions so far; also the sequence that ids come from
-	last     RunID  // the latest admission
 
 	clock      clock
 	nextSweep  int64
