@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/hermesfake/hermesfake/faults"
 )
 
 // Bounds of what Dump shows of each namespace, the latest ones.
@@ -12,11 +14,15 @@ const (
 	dumpRequests = 50
 )
 
-// Dump returns a readable text of the whole fake: clocks, runs and the latest
-// requests of each namespace. It shows what the test made the executor say, and nothing that a client sent.
+// Dump returns a readable text of the whole fake: fault rules, and clocks, runs and the
+// latest requests of each namespace. It shows what the test made the executor say, and nothing that a client sent.
 func (f *Fake) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hermesfake %s, seed %d\n", Version, f.Seed())
+	for _, i := range f.core.faults.List(faults.AllNamespaces) {
+		text, _ := i.MarshalJSON()
+		fmt.Fprintf(&b, "  fault %s\n", text)
+	}
 	for _, name := range f.core.engine.Namespaces() {
 		view, err := f.Namespace(name)
 		if err != nil {
@@ -55,7 +61,11 @@ func (f *Fake) dump(b *strings.Builder) {
 		fmt.Fprintf(b, "  requests: %d\n", len(requests))
 	}
 	for _, q := range requests {
-		fmt.Fprintf(b, "    %s %s %s -> %d\n", q.At.UTC().Format("15:04:05.000"), q.Method, q.Path, q.Status)
+		fault := ""
+		if q.FaultID != "" {
+			fault = " by fault " + q.FaultID
+		}
+		fmt.Fprintf(b, "    %s %s %s -> %d%s\n", q.At.UTC().Format("15:04:05.000"), q.Method, q.Path, q.Status, fault)
 	}
 }
 

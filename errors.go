@@ -2,6 +2,7 @@ package hermesfake
 
 import (
 	"github.com/hermesfake/hermesfake/engine"
+	"github.com/hermesfake/hermesfake/faults"
 	"github.com/hermesfake/hermesfake/transport"
 )
 
@@ -13,7 +14,9 @@ var (
 	ErrScope = engine.ErrScope
 	// ErrClock: a clock cannot be moved so.
 	ErrClock = engine.ErrClock
-	// ErrUnknownHost: a request in process to a host that is not the fake's.
+	// ErrRule: a fault rule that makes no sense.
+	ErrRule = faults.ErrRule
+	// ErrUnknownHost: a request in process to a host that nobody answers for.
 	ErrUnknownHost = transport.ErrUnknownHost
 )
 

@@ -13,8 +13,12 @@ package hermesfake
 import (
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
+
+	"github.com/jarcoal/httpmock"
 
 	"github.com/hermesfake/hermesfake/engine"
+	"github.com/hermesfake/hermesfake/faults"
 	"github.com/hermesfake/hermesfake/handler"
 	"github.com/hermesfake/hermesfake/transport"
 )
@@ -23,7 +27,7 @@ import (
 const Version = handler.Version
 
 // BaseURL is an address that reaches a Fake in process. Loopback addresses
-// with any port do too, and what WithHosts adds.
+// with any port do too, and what WithHosts and WithBaseURL add.
 const BaseURL = "http://hermes.test"
 
 // Fake is a Hermes API server that the test drives. Make one with New or
@@ -44,6 +48,8 @@ type core struct {
 	config config
 	fake   *Fake // that New returned
 	stage  stage
+	faults *faults.Set
+	mock   atomic.Pointer[httpmock.MockTransport] // nil until Mock is called
 }
 
 // New returns a fake that is ready for requests. It cannot fail, needs no
@@ -61,8 +67,9 @@ func New(options ...Option) *Fake {
 		o(&c)
 	}
 	c.engine.Seed = c.seed
-	k := &core{engine: engine.New(c.engine), config: c}
+	k := &core{engine: engine.New(c.engine), config: c, faults: faults.New(c.seed)}
 	c.handler.Admitted, c.handler.Script = k.admitted, k.scriptControl
+	c.handler.Middleware, c.handler.Controls = k.faults, k.faults.Controls()
 	// The options keep the clock's bounds, so the change cannot fail.
 	k.engine.ChangeClock(c.clock)
 	f := k.view(handler.New(k.engine, c.handler), c.handler.Namespace)
@@ -75,9 +82,15 @@ func (k *core) view(h *handler.Handler, namespace string) *Fake {
 	// The name was checked, and creating a namespace cannot fail otherwise.
 	n, _ := k.engine.Namespace(namespace)
 	return &Fake{
-		core:      k,
-		handler:   h,
-		transport: transport.New(h, k.config.hosts...),
+		core:    k,
+		handler: h,
+		transport: transport.NewWith(h, transport.Options{
+			Hosts:    k.config.hosts,
+			Bases:    k.config.bases,
+			Stubs:    k.mock.Load,
+			Fallback: k.config.fallback,
+			Refused:  h.RefuseHost,
+		}),
 		namespace: n,
 	}
 }
@@ -95,7 +108,8 @@ func (f *Fake) Namespace(name string) (*Fake, error) {
 }
 
 // RoundTrip answers a request in process. A request to a host that is not the
-// fake's is an error that wraps ErrUnknownHost, never a network call.
+// fake's, and that no stub of Mock answers, is an error that wraps
+// ErrUnknownHost, never a network call unless WithFallback makes it one.
 func (f *Fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.transport.RoundTrip(r)
 }
@@ -116,11 +130,12 @@ func (f *Fake) Client() *http.Client { return &http.Client{Transport: f} }
 // same requests, mints the same ids.
 func (f *Fake) Seed() uint64 { return f.core.config.seed }
 
-// Close ends every event stream and whoever waits, and returns when the
+// Close ends every event stream, every delay and whoever waits, and returns when the
 // scripts that still play have ended, so a script must not call it; what comes later is refused.
 // It belongs to the whole fake, not to a view. Calling it again does nothing.
 func (f *Fake) Close() {
 	f.core.stage.close()
+	f.core.faults.Close()
 	f.core.engine.Close()
 	f.core.stage.playing.Wait()
 }

@@ -2,6 +2,8 @@ package hermesfake
 
 import (
 	"log/slog"
+	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/hermesfake/hermesfake/engine"
@@ -17,6 +19,8 @@ type config struct {
 	handler        handler.Options
 	clock          engine.ClockChange
 	hosts          []string
+	bases          []*url.URL
+	fallback       http.RoundTripper
 	allowUnmatched bool
 }
 
@@ -99,8 +103,28 @@ func WithHosts(hosts ...string) Option {
 	return func(c *config) { c.hosts = append(c.hosts, hosts...) }
 }
 
+// WithBaseURL makes the fake answer in process below an http or https URL as clients are configured with
+// it, such as "https://api.example.com/hermes". The provider's paths follow that
+// of the URL; requests beside it are not the fake's. May be given more than once. A
+// text that is no such URL, or has a query, is ignored.
+func WithBaseURL(base string) Option {
+	return func(c *config) {
+		u, err := url.Parse(base)
+		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" {
+			c.bases = append(c.bases, u)
+		}
+	}
+}
+
+// WithFallback has rt answer, in process, the requests to hosts that are not the fake's and
+// that no stub of Mock answers, such as http.DefaultTransport for real ones. The
+// default, and what nil stands for, is an error that wraps ErrUnknownHost.
+func WithFallback(rt http.RoundTripper) Option {
+	return func(c *config) { c.fallback = rt }
+}
+
 // WithUnmatchedAllowed keeps Start from failing the test on requests that no
-// route takes.
+// route takes, or that were refused because of their host.
 func WithUnmatchedAllowed() Option {
 	return func(c *config) { c.allowUnmatched = true }
 }

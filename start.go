@@ -1,6 +1,10 @@
 package hermesfake
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hermesfake/hermesfake/handler"
+)
 
 // T is the part of *testing.T that Start needs.
 type T interface {
@@ -12,8 +16,8 @@ type T interface {
 }
 
 // Start returns New for the duration of a test. When the test ends, the fake
-// closes itself, fails the test if it got requests that no route takes (see
-// WithUnmatchedAllowed) or a script went wrong, and logs a dump of its state if the test failed.
+// closes itself, fails the test if it got requests that no route takes or to a host that
+// is not its own (see WithUnmatchedAllowed) or a script went wrong, and logs a dump of its state if the test failed.
 func Start(t T, options ...Option) *Fake {
 	t.Helper()
 	f := New(options...)
@@ -21,7 +25,7 @@ func Start(t T, options ...Option) *Fake {
 		t.Helper()
 		if !f.core.config.allowUnmatched {
 			for _, u := range f.handler.Unmatched() {
-				t.Errorf("hermesfake: %s %s matched no route%s", u.Method, u.Path, times(u.Count))
+				t.Errorf("hermesfake: %s", describe(u))
 			}
 		}
 		f.Close()
@@ -33,6 +37,19 @@ func Start(t T, options ...Option) *Fake {
 		}
 	})
 	return f
+}
+
+// describe says what was wrong with a request, and what may have been meant.
+func describe(u handler.Unmatched) string {
+	problem := fmt.Sprintf("%s %s matched no route", u.Method, u.Path)
+	if u.Host != "" {
+		problem = fmt.Sprintf("%s %s%s went to a host that is not the fake's", u.Method, u.Host, u.Path)
+	}
+	problem += times(u.Count)
+	if pattern, why, ok := handler.Nearest(u.Method, u.Path); ok && why != "" {
+		problem += fmt.Sprintf("; the nearest is %s (it differs by %s)", pattern, why)
+	}
+	return problem
 }
 
 func times(n int) string {

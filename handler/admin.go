@@ -20,7 +20,7 @@ type adminRoute struct {
 }
 
 func (h *Handler) adminRoutes() []adminRoute {
-	return []adminRoute{
+	routes := []adminRoute{
 		{"GET", "", (*Handler).adminIndex},
 		{"GET", "/health", (*Handler).adminHealth},
 		{"POST", "/reset", (*Handler).adminReset},
@@ -42,6 +42,10 @@ func (h *Handler) adminRoutes() []adminRoute {
 		{"POST", "/hermes/runs/{id}/events", (*Handler).adminEmit},
 		{"POST", "/hermes/runs/{id}/steering", (*Handler).adminSteering},
 	}
+	for _, c := range h.controls {
+		routes = append(routes, c.route())
+	}
+	return routes
 }
 
 // adminCall is a request to the control plane.

@@ -180,6 +180,7 @@ type entryJSON struct {
 	Status      int               `json:"status"`
 	Duration    float64           `json:"durationMs"`
 	Unmatched   bool              `json:"unmatched"`
+	FaultID     string            `json:"faultId,omitempty"`
 	IDs         map[string]string `json:"ids"`
 	Accepted    bool              `json:"accepted,omitempty"`
 	ContentType *string           `json:"contentType,omitempty"`
@@ -190,7 +191,7 @@ func (e *Entry) json() entryJSON {
 	j := entryJSON{
 		At: e.At.UnixMilli(), Service: "hermes", Namespace: e.Namespace, Operation: e.Operation,
 		Method: e.Method, Path: e.Path, Status: e.Status, Duration: float64(e.Duration) / 1e6,
-		Unmatched: e.Unmatched, IDs: map[string]string{}, Accepted: e.Accepted,
+		Unmatched: e.Unmatched, FaultID: e.FaultID, IDs: map[string]string{}, Accepted: e.Accepted,
 	}
 	if e.RunID != "" {
 		j.IDs["runId"] = e.RunID

@@ -21,7 +21,7 @@ func (h *Handler) health() *Reply {
 }
 
 // models is GET /v1/models.
-func (h *Handler) models(c *call) *Reply {
+func (h *Handler) models(c *Call) *Reply {
 	model := canon.String(h.engine.Model())
 	return providerJSON(http.StatusOK, canon.AppendWire(nil, canon.Object{
 		{Name: "object", Value: canon.String("list")},

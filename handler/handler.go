@@ -30,6 +30,10 @@ type Options struct {
 	// Script replaces the JSON script that later runs of a namespace follow; nil removes it.
 	// An error is the caller's fault, and nothing has changed.
 	Script func(namespace string, document []byte) error
+	// Middleware stands before the operations; default none.
+	Middleware Middleware
+	// Controls are further routes of the control plane.
+	Controls []Control
 }
 
 // Handler answers requests. It is an http.Handler.
@@ -48,6 +52,8 @@ type shared struct {
 
 	onAdmitted func(*engine.Namespace, engine.RunID, []byte)
 	setScript  func(string, []byte) error
+	middleware Middleware
+	controls   []Control
 
 	mu        sync.RWMutex
 	spaces    map[string]*space
@@ -81,6 +87,8 @@ func New(e *engine.Engine, o Options) *Handler {
 
 			onAdmitted: o.Admitted,
 			setScript:  o.Script,
+			middleware: o.Middleware,
+			controls:   o.Controls,
 		},
 	}
 }
@@ -113,16 +121,6 @@ func (h *shared) space(name string) (*space, error) {
 	return s, nil
 }
 
-// call is a request on its way to its operation.
-type call struct {
-	request *http.Request
-	space   *space
-	route   route
-	run     engine.RunID // the run that it is about
-	known   bool         // whether there is such a run
-	accept  bool         // it changed the state
-}
-
 // namespaceHeader names the namespace of a request whose path does not.
 const namespaceHeader = "X-Mockingbird-Namespace"
 
@@ -144,34 +142,37 @@ func (h *Handler) Respond(r *http.Request) (*Reply, error) {
 		return h.finish(adminError(http.StatusBadRequest, err.Error()), r, nil), nil
 	}
 	began := time.Now()
-	c := call{request: r, space: s}
-	reply, err := h.provide(&c, path)
+	c := Call{request: r, space: s, path: path}
+	c.locate()
+	var reply *Reply
+	if m := h.middleware; m == nil || m.Idle() {
+		reply, err = h.operate(&c)
+	} else {
+		reply, err = h.through(&c)
+	}
 	if err != nil {
 		return nil, err
 	}
 	h.finish(reply, r, s)
-	h.record(&c, path, reply, began)
+	h.record(&c, reply, began)
 	return reply, nil
 }
 
-// provide answers a request for a provider path.
-func (h *Handler) provide(c *call, path string) (*Reply, error) {
+// locate finds the route of the call's path.
+func (c *Call) locate() {
+	var ok bool
+	if c.route, ok = findRoute(c.path); !ok || c.route.missing != "" {
+		return
+	}
+	if c.allow, ok = c.route.takes(c.request.Method); !ok {
+		c.route = route{}
+	}
+}
+
+// operate answers a call that was located.
+func (h *Handler) operate(c *Call) (*Reply, error) {
 	if c.request.ContentLength > maxBody {
 		return tooLarge(), nil
-	}
-	var ok bool
-	c.route, ok = findRoute(path)
-	if !ok {
-		return plainText(http.StatusNotFound, "404: Not Found"), nil
-	}
-	if c.route.missing != "" {
-		return unsupported(c.route.missing), nil
-	}
-	if allow, ok := c.route.takes(c.request.Method); !ok {
-		c.route = route{}
-		r := plainText(http.StatusMethodNotAllowed, "405: Method Not Allowed")
-		r.allow = allow
-		return r, nil
 	}
 	switch c.route.operation {
 	case RunCreate:
@@ -190,9 +191,18 @@ func (h *Handler) provide(c *call, path string) (*Reply, error) {
 		return h.models(c), nil
 	case Capabilities:
 		return h.capabilities(), nil
-	default:
+	case Health:
 		return h.health(), nil
 	}
+	if c.route.missing != "" {
+		return unsupported(c.route.missing), nil
+	}
+	if c.allow != "" {
+		r := plainText(http.StatusMethodNotAllowed, "405: Method Not Allowed")
+		r.allow = c.allow
+		return r, nil
+	}
+	return plainText(http.StatusNotFound, "404: Not Found"), nil
 }
 
 // finish sets what every reply has. A nil space is one of no namespace.
@@ -211,27 +221,28 @@ func (h *Handler) finish(reply *Reply, r *http.Request, s *space) *Reply {
 	return reply
 }
 
-func (h *Handler) record(c *call, path string, reply *Reply, began time.Time) {
+func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 	e := Entry{
 		At:        reply.at,
 		Namespace: c.space.engine.Name(),
 		Operation: c.route.operation,
 		Method:    c.request.Method,
-		Path:      path,
+		Path:      c.path,
 		Status:    reply.Status,
 		Duration:  time.Since(began),
 		Unmatched: c.route.operation == "" && c.route.missing == "",
+		FaultID:   c.fault,
 		Accepted:  c.accept,
 	}
-	if len(path) > maxJournalPath {
-		e.Path = path[:maxJournalPath]
+	if len(c.path) > maxJournalPath {
+		e.Path = c.path[:maxJournalPath]
 	}
 	if reply.Status == http.StatusNotImplemented {
 		e.ContentType, e.BodyBytes = field(c.request.Header, "Content-Type"), c.request.ContentLength
 	}
 	c.space.journal.add(logged{e, c.run, c.known})
 	if e.Unmatched {
-		h.unmatched.add(e.Method, e.Path)
+		h.unmatched.add(e.Method, "", e.Path)
 	}
 	if h.logger != nil {
 		if c.known {
@@ -240,7 +251,8 @@ func (h *Handler) record(c *call, path string, reply *Reply, began time.Time) {
 		h.logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
 			slog.String("namespace", e.Namespace), slog.String("operation", string(e.Operation)),
 			slog.String("method", e.Method), slog.String("path", e.Path), slog.Int("status", e.Status),
-			slog.Duration("duration", e.Duration), slog.String("run", e.RunID), slog.Bool("accepted", e.Accepted))
+			slog.Duration("duration", e.Duration), slog.String("run", e.RunID), slog.Bool("accepted", e.Accepted),
+			slog.String("fault", e.FaultID))
 	}
 }
 

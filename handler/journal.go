@@ -18,6 +18,7 @@ type Entry struct {
 	Status      int           // 0 where the reply was lost
 	Duration    time.Duration // until the reply's head was ready
 	Unmatched   bool          // no route, or none for this method
+	FaultID     string        // the fault that it met last, if any
 	RunID       string        // the run that it was about, if there is one
 	Accepted    bool          // it changed the state
 	ContentType string        // of the request, where the emulator itself refused it

@@ -17,7 +17,7 @@ func bodyReply(err error) (*Reply, error) {
 }
 
 // create is POST /v1/runs, in the provider's order of checks.
-func (h *Handler) create(c *call) (*Reply, error) {
+func (h *Handler) create(c *Call) (*Reply, error) {
 	if err := c.space.engine.Accepting(); err != nil {
 		return refusal(err), nil
 	}
@@ -56,7 +56,7 @@ func (h *Handler) create(c *call) (*Reply, error) {
 }
 
 // identify reads the {run_id} of the path.
-func (c *call) identify() error {
+func (c *Call) identify() error {
 	id, ok := engine.ParseRunID(c.route.run)
 	if !ok {
 		return &engine.Refusal{Reason: engine.RunNotFound, Subject: c.route.run}
@@ -66,7 +66,7 @@ func (c *call) identify() error {
 }
 
 // find is identify, and the provider's first check of every run route.
-func (c *call) find() (*engine.Run, error) {
+func (c *Call) find() (*engine.Run, error) {
 	if err := c.identify(); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *call) find() (*engine.Run, error) {
 }
 
 // get is GET /v1/runs/{run_id}.
-func (h *Handler) get(c *call) (*Reply, error) {
+func (h *Handler) get(c *Call) (*Reply, error) {
 	run, err := c.find()
 	if err != nil {
 		return refusal(err), nil
@@ -85,7 +85,7 @@ func (h *Handler) get(c *call) (*Reply, error) {
 }
 
 // stop is POST /v1/runs/{run_id}/stop.
-func (h *Handler) stop(c *call) (*Reply, error) {
+func (h *Handler) stop(c *Call) (*Reply, error) {
 	if err := c.identify(); err != nil {
 		return refusal(err), nil
 	}
@@ -104,26 +104,28 @@ func (h *Handler) stop(c *call) (*Reply, error) {
 }
 
 // events is GET /v1/runs/{run_id}/events. HEAD subscribes to nothing.
-func (h *Handler) events(c *call) (*Reply, error) {
+func (h *Handler) events(c *Call) (*Reply, error) {
 	if err := c.identify(); err != nil {
 		return refusal(err), nil
 	}
 	reply := &Reply{Status: http.StatusOK, eventStream: true}
-	var err error
 	if c.request.Method == http.MethodHead {
-		err = c.space.engine.Subscribable(c.run)
+		if err := c.space.engine.Subscribable(c.run); err != nil {
+			return refusal(err), nil
+		}
 	} else {
-		reply.Stream, err = c.space.engine.Subscribe(c.run)
-	}
-	if err != nil {
-		return refusal(err), nil
+		s, err := c.space.engine.Subscribe(c.run)
+		if err != nil {
+			return refusal(err), nil
+		}
+		reply.Stream = s
 	}
 	c.known = true
 	return reply, nil
 }
 
 // approval is POST /v1/runs/{run_id}/approval.
-func (h *Handler) approval(c *call) (*Reply, error) {
+func (h *Handler) approval(c *Call) (*Reply, error) {
 	if _, err := c.find(); err != nil {
 		return refusal(err), nil
 	}
@@ -145,7 +147,7 @@ func (h *Handler) approval(c *call) (*Reply, error) {
 }
 
 // steer is POST /v1/runs/{run_id}/steer.
-func (h *Handler) steer(c *call) (*Reply, error) {
+func (h *Handler) steer(c *Call) (*Reply, error) {
 	if err := c.identify(); err != nil {
 		return refusal(err), nil
 	}

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
-
-	"github.com/hermesfake/hermesfake/engine"
 )
 
 const (
@@ -20,11 +18,17 @@ const (
 type Reply struct {
 	Status int
 	Body   []byte
-	// Stream is an open event stream that follows the head in place of a Body.
-	Stream *engine.Subscription
+	// Stream follows the head in place of Body. For a reply that is not the head of an
+	// event stream, Body still says the length.
+	Stream Stream
+	// Pause is how long to wait on a connection after each piece of Stream, so that the
+	// pieces arrive one by one.
+	Pause time.Duration
 	// Head is set on a reply that has no body because the request was a HEAD;
 	// Body still says the length.
 	Head bool
+	// Loss says how the reply gets lost; Status is 0 then.
+	Loss Loss
 
 	contentType string
 	secured     bool // carries the provider's security headers
@@ -37,6 +41,7 @@ type Reply struct {
 	at          time.Time // on the namespace's clock
 	date        string
 	base        http.Header // fields to start from, nil for none kept
+	substitute  http.Header // fields that replace others, of a reply made by Substitute
 }
 
 // securityHeaders are those of every JSON reply of the provider.
@@ -84,6 +89,9 @@ func (r *Reply) Header() http.Header {
 	}
 	if r.allow != "" {
 		set("Allow", r.allow)
+	}
+	if r.substitute != nil {
+		r.replace(h)
 	}
 	return h
 }

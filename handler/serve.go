@@ -5,15 +5,22 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 )
 
-// ServeHTTP answers over a connection. A lost event stream breaks the connection
-// with http.ErrAbortHandler, which middleware must let pass.
+// ServeHTTP answers over a connection. Where a fault or a lost event stream
+// breaks it, ServeHTTP takes the connection from the server and closes it. A
+// ResponseWriter that does not let go of its connection, by Hijack or by Unwrap, has it
+// panic with http.ErrAbortHandler instead, which middleware must let pass.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply, err := h.Respond(r)
 	if err != nil {
 		// The body could not be read, so the connection is of no use.
 		panic(http.ErrAbortHandler)
+	}
+	if reply.Loss != NotLost {
+		lose(w, r, reply.Loss)
+		return
 	}
 	write(w, r, reply)
 }
@@ -28,14 +35,14 @@ func write(w http.ResponseWriter, r *http.Request, reply *Reply) {
 	switch {
 	case reply.Stream != nil:
 		if err := pour(w, r.Context(), reply); err != nil {
-			panic(http.ErrAbortHandler)
+			sever(w)
 		}
 	case !reply.Head:
 		w.Write(reply.Body)
 	}
 }
 
-// pour writes an event stream as it comes. It fails if the stream was lost.
+// pour writes a stream as it comes. It fails if the connection is to break.
 func pour(w http.ResponseWriter, ctx context.Context, reply *Reply) error {
 	stream := reply.Stream
 	defer stream.Leave()
@@ -46,14 +53,20 @@ func pour(w http.ResponseWriter, ctx context.Context, reply *Reply) error {
 		if err := flusher.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return nil
 		}
-		frames, err := stream.Next(ctx)
+		if reply.Pause > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(reply.Pause):
+			}
+		}
+		piece, err := stream.Next(ctx)
 		switch {
 		case err == io.EOF || ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return err
 		}
-		if _, err := w.Write(frames); err != nil {
+		if _, err := w.Write(piece); err != nil {
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"net/http"
 	"slices"
 	"sync"
 )
@@ -8,7 +9,8 @@ import (
 // Unmatched is a method and path that no route took, and how often it was asked for.
 type Unmatched struct {
 	Method string
-	Path   string
+	Host   string // where a request in process was refused because of its host, else ""
+	Path   string // escaped, without the query
 	Count  int
 }
 
@@ -22,22 +24,32 @@ type unmatched struct {
 
 // add counts a request. Once the list is full, new ones count for the last entry,
 // whose path is then "...".
-func (u *unmatched) add(method, path string) {
+func (u *unmatched) add(method, host, path string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i := range u.list {
-		if u.list[i].Method == method && u.list[i].Path == path {
+		if u.list[i].Method == method && u.list[i].Host == host && u.list[i].Path == path {
 			u.list[i].Count++
 			return
 		}
 	}
 	if len(u.list) == maxUnmatched {
 		last := &u.list[maxUnmatched-1]
-		last.Method, last.Path = "*", "..."
+		last.Method, last.Host, last.Path = "*", "", "..."
 		last.Count++
 		return
 	}
-	u.list = append(u.list, Unmatched{method, path, 1})
+	u.list = append(u.list, Unmatched{method, host, path, 1})
+}
+
+// RefuseHost adds a request to those that no route took, because it goes to a
+// host that is not the fake's.
+func (h *Handler) RefuseHost(r *http.Request) {
+	path, method := r.URL.EscapedPath(), r.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	h.unmatched.add(method, r.URL.Host, path[:min(len(path), maxJournalPath)])
 }
 
 // Unmatched returns the requests of all namespaces that no route took.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hermesfake/hermesfake/engine"
+	"github.com/hermesfake/hermesfake/handler"
 )
 
 // body is a reply's whole body.
@@ -40,12 +41,12 @@ func (b *body) Close() error {
 	return nil
 }
 
-// stream is the body of an event stream. It is pulled: it owns no goroutine, and Read
+// stream is a body that comes piece by piece. It is pulled: it owns no goroutine, and Read
 // waits for what was given to the subscription.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	source *engine.Subscription
+	source handler.Stream
 	stop   func() bool
 
 	mu     sync.Mutex // one Read at a time
@@ -54,7 +55,7 @@ type stream struct {
 	closed atomic.Bool
 }
 
-func openStream(parent context.Context, source *engine.Subscription) *stream {
+func openStream(parent context.Context, source handler.Stream) *stream {
 	s := &stream{source: source}
 	s.ctx, s.cancel = context.WithCancel(parent)
 	s.stop = context.AfterFunc(parent, source.Leave)

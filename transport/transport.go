@@ -10,12 +10,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/hermesfake/hermesfake/handler"
 )
-
-// ErrUnknownHost is wrapped by the error for a request to a host that is not
-// the fake's. The request went nowhere.
-var ErrUnknownHost = errors.New("unknown host")
 
 // ErrInvalidRequest is wrapped by the error for a request that no client would send.
 var ErrInvalidRequest = errors.New("invalid request")
@@ -25,33 +23,111 @@ type Responder interface {
 	Respond(*http.Request) (*handler.Reply, error)
 }
 
-// Transport is an http.RoundTripper. Use New.
+// Options of a Transport. The zero value of a field stands for none.
+type Options struct {
+	// Hosts are those that the responder answers for, each a name as in a URL, with or
+	// without port.
+	Hosts []string
+	// Bases are URLs below which it answers too; their path is cut from that of requests.
+	Bases []*url.URL
+	// Stubs returns what is asked before the responder, and for other hosts, or nil.
+	Stubs func() *httpmock.MockTransport
+	// Fallback gets the requests to other hosts that no stub answers.
+	Fallback http.RoundTripper
+	// Refused is told of the requests that nobody answers.
+	Refused func(*http.Request)
+}
+
+// Transport is an http.RoundTripper. Use New or NewWith.
 type Transport struct {
 	responder Responder
 	hosts     []string
+	bases     []*url.URL
+	stubs     func() *httpmock.MockTransport
+	fallback  http.RoundTripper
+	refused   func(*http.Request)
 }
 
 // New returns a transport that answers requests to the given hosts, named
 // without port, and refuses all others.
 func New(r Responder, hosts ...string) *Transport {
-	return &Transport{r, hosts}
+	return NewWith(r, Options{Hosts: hosts})
+}
+
+// NewWith returns a transport with options.
+func NewWith(r Responder, o Options) *Transport {
+	return &Transport{r, o.Hosts, o.Bases, o.Stubs, o.Fallback, o.Refused}
 }
 
 // RoundTrip answers the request in process. Like a connection, it refuses what
 // cannot be sent, honours the request's context, reads the body once and
-// closes it, and leaves the request as it is.
+// closes it, and leaves the request as it is. A request that is not for the
+// responder, and that neither a stub nor the fallback takes, is an error that wraps
+// ErrUnknownHost, never a network call.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		defer r.Body.Close()
+	if r.URL == nil {
+		closeBody(r)
+		return nil, fmt.Errorf("hermesfake: %w: nil URL", ErrInvalidRequest)
 	}
+	located, ours := t.locate(r)
+	var stubs *httpmock.MockTransport
+	if t.stubs != nil {
+		stubs = t.stubs()
+	}
+	if ours && stubs == nil {
+		defer closeBody(r)
+		return t.answer(r, located)
+	}
+	return t.detour(r, stubs)
+}
+
+// detour answers a request that is not for the responder alone.
+func (t *Transport) detour(r *http.Request, stubs *httpmock.MockTransport) (*http.Response, error) {
+	next := r
+	var known []string
+	if stubs != nil {
+		res, read, answered, err := ask(stubs, r)
+		if answered || read != r {
+			closeBody(r)
+		}
+		if answered {
+			return res, err
+		}
+		next, known = read, stubs.Responders()
+	}
+	if located, ours := t.locate(next); ours {
+		defer closeBody(next)
+		return t.answer(r, located)
+	}
+	if t.fallback != nil {
+		// It closes the body, be it after it has returned.
+		return t.fallback.RoundTrip(next)
+	}
+	closeBody(next)
+	return nil, t.refuse(r, known)
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+}
+
+// answer has the responder answer the request r, which was located.
+func (t *Transport) answer(r, located *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := t.check(r); err != nil {
+	if err := check(r); err != nil {
 		return nil, err
 	}
-	reply, err := t.responder.Respond(r)
+	if located.Method == "" {
+		with := *located
+		with.Method = http.MethodGet
+		located = &with
+	}
+	reply, err := t.responder.Respond(located)
 	if err != nil {
 		return nil, err
 	}
@@ -61,17 +137,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	if reply.Loss != handler.NotLost {
+		return nil, connectionError(reply.Loss, r.URL)
+	}
 	return response(r, reply), nil
 }
 
-func (t *Transport) check(r *http.Request) error {
-	if r.URL == nil {
-		return fmt.Errorf("hermesfake: %w: nil URL", ErrInvalidRequest)
-	}
-	if !t.claims(r.URL) {
-		return fmt.Errorf("hermesfake: %w: %s %s goes to %q, and this fake answers for %s only",
-			ErrUnknownHost, r.Method, r.URL.Redacted(), r.URL.Host, strings.Join(t.hosts, ", "))
-	}
+func check(r *http.Request) error {
 	if !validToken(r.Method) && r.Method != "" {
 		return fmt.Errorf("hermesfake: %w: method %q", ErrInvalidRequest, r.Method)
 	}
@@ -86,25 +158,6 @@ func (t *Transport) check(r *http.Request) error {
 		}
 	}
 	return nil
-}
-
-func (t *Transport) claims(u *url.URL) bool {
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return false
-	}
-	host := u.Host
-	for _, h := range t.hosts {
-		if host == h {
-			return true
-		}
-	}
-	host = u.Hostname()
-	for _, h := range t.hosts {
-		if strings.EqualFold(host, h) {
-			return true
-		}
-	}
-	return false
 }
 
 // validToken reports whether s is a token of RFC 9110.
@@ -148,8 +201,10 @@ func response(r *http.Request, reply *handler.Reply) *http.Response {
 	res := &x.response
 	switch {
 	case reply.Stream != nil:
-		res.ContentLength = -1
-		res.TransferEncoding = []string{"chunked"}
+		if reply.EventStream() {
+			res.ContentLength = -1
+			res.TransferEncoding = []string{"chunked"}
+		}
 		res.Body = openStream(r.Context(), reply.Stream)
 	case reply.Head:
 		res.Body = http.NoBody
@@ -170,7 +225,11 @@ func statusLine(status int) string {
 	case http.StatusAccepted:
 		return "202 Accepted"
 	}
-	return fmt.Sprintf("%d %s", status, http.StatusText(status))
+	text := http.StatusText(status)
+	if text == "" {
+		text = fmt.Sprintf("status code %d", status) // as net/http's server has it
+	}
+	return fmt.Sprintf("%d %s", status, text)
 }
 
 // errClosedBody is what a read after Close gets, in net/http's words.
