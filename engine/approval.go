@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hermesfake/hermesfake/canon"
 )
@@ -135,7 +134,7 @@ func ReadAnswer(body []byte) (Answer, error) {
 	if v, ok := object.Get("request_id"); ok && v != (canon.Null{}) {
 		text, _ := v.(canon.String)
 		a.RequestID = canon.Strip(string(text))
-		if a.RequestID == "" || utf8.RuneCountInString(a.RequestID) > maxRequestID {
+		if a.RequestID == "" || characters(a.RequestID) > maxRequestID {
 			return Answer{}, refuse(ApprovalRequestInvalid)
 		}
 	}
@@ -164,13 +163,14 @@ func readChoice(text string) (Choice, bool) {
 }
 
 func yes(v canon.Value) bool {
-	text, ok := v.(canon.String)
-	if !ok {
+	switch v := v.(type) {
+	case canon.Bool, canon.Int, canon.Float:
 		return canon.Truth(v)
-	}
-	switch lowerASCII(canon.Strip(string(text))) {
-	case "1", "true", "yes", "on":
-		return true
+	case canon.String:
+		switch lowerASCII(canon.Strip(string(v))) {
+		case "1", "true", "yes", "on":
+			return true
+		}
 	}
 	return false
 }
@@ -194,7 +194,7 @@ func (n *Namespace) Approve(id RunID, a Answer) (resolved int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	rec, err := w.find(id, now)
+	rec, err := n.find(w, id, now)
 	if err != nil {
 		return 0, err
 	}

@@ -36,6 +36,7 @@ type Config struct {
 	Seed       uint64  // ids are drawn from it
 	Model      string  // default: DefaultModel
 	Gateway    Gateway // capacity and draining of a new or reset namespace
+	Scope      *Scope  // of requests where SetScope says nothing; default: DefaultProfile and DefaultIdentity
 	QueueBytes int     // bound of one run's event queue, in bytes; default: DefaultQueueBytes
 }
 
@@ -64,6 +65,9 @@ func New(config Config) *Engine {
 	if config.Model == "" {
 		config.Model = DefaultModel
 	}
+	if config.Scope == nil {
+		config.Scope = newScope(DefaultProfile, DefaultIdentity)
+	}
 	if config.QueueBytes <= 0 {
 		config.QueueBytes = DefaultQueueBytes
 	}
@@ -71,7 +75,7 @@ func New(config Config) *Engine {
 		config:     config,
 		moving:     newTurnstile(),
 		model:      canon.String(config.Model),
-		scope:      newScope(DefaultProfile, DefaultIdentity),
+		scope:      config.Scope,
 		namespaces: map[string]*Namespace{},
 	}
 }

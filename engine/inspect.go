@@ -71,7 +71,7 @@ func (n *Namespace) InScope(id RunID) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.look()
-	if rec := n.world.record(id); rec == nil || !rec.observation().scope.same(n.world.scope) {
+	if rec := n.world.record(id); rec == nil || !rec.observation().scope.same(n.scopeIn(n.world)) {
 		return refuseRun(RunNotFound, id)
 	}
 	return nil

@@ -10,6 +10,12 @@ import (
 // Namespace is an isolated world with its own clock. Its methods may be called
 // from any goroutine; each is one step, and runs what fell due before it.
 type Namespace struct {
+	*state
+	who *Scope // whose view this is; nil: the engine's own
+}
+
+// state is what the views of a namespace share.
+type state struct {
 	engine *Engine
 	name   string
 
@@ -35,11 +41,11 @@ type Namespace struct {
 }
 
 func newNamespace(e *Engine, name string, c clock) *Namespace {
-	return &Namespace{
+	return &Namespace{state: &state{
 		engine:  e,
 		moving:  newTurnstile(),
 		name:    name,
-		world:   newWorld(c, e.scope, e.config.Gateway, c.now()),
+		world:   newWorld(c, e.config.Gateway, c.now()),
 		keys:    map[keyHash]RunID{},
 		lines:   map[RunID]*line{},
 		streams: map[*Subscription]struct{}{},
@@ -47,7 +53,22 @@ func newNamespace(e *Engine, name string, c clock) *Namespace {
 		transitions: map[RunID]*bell{},
 		sleepers:    map[*waiter]int64{},
 		executors:   map[RunID][]*Executor{},
+	}}
+}
+
+// As returns a view of the namespace for the requests of a scope, as a profile has one of its own. SetScope
+// overrides it for all views.
+func (n *Namespace) As(s *Scope) *Namespace { return &Namespace{n.state, s} }
+
+// scopeIn is whose requests the view's are, in the given world.
+func (n *Namespace) scopeIn(w *world) *Scope {
+	switch {
+	case w.scope != nil:
+		return w.scope
+	case n.who != nil:
+		return n.who
 	}
+	return n.engine.scope
 }
 
 // Name is the namespace's name.
@@ -181,7 +202,7 @@ func waitFor(ctx context.Context, woken <-chan struct{}, timed bool, d time.Dura
 func (n *Namespace) Scope() *Scope {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.world.scope
+	return n.scopeIn(n.world)
 }
 
 // SetScope selects the scope of the requests that follow, also across a restart.
@@ -232,7 +253,7 @@ func (n *Namespace) Reset() error {
 		return err
 	}
 	n.breakStreams(ErrStreamLost)
-	n.commit(newWorld(n.world.clock, n.engine.scope, n.engine.config.Gateway, now))
+	n.commit(newWorld(n.world.clock, n.engine.config.Gateway, now))
 	clear(n.keys)
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
@@ -265,14 +286,14 @@ func (n *Namespace) Run(id RunID) (*Run, error) {
 	if _, err := n.settle(); err != nil {
 		return nil, err
 	}
-	if rec := n.world.record(id); rec != nil && rec.run != nil && rec.run.scope.same(n.world.scope) {
+	if rec := n.world.record(id); rec != nil && rec.run != nil && rec.run.scope.same(n.scopeIn(n.world)) {
 		return rec.run, nil
 	}
 	w, now, err := n.begin()
 	if err != nil {
 		return nil, err
 	}
-	rec, err := w.find(id, now)
+	rec, err := n.find(w, id, now)
 	if err != nil {
 		return nil, err
 	}
@@ -287,10 +308,11 @@ func (n *Namespace) Runs() []*Run {
 	n.look()
 	w := n.world
 	n.mu.Unlock()
+	scope := n.scopeIn(w)
 	var runs []*Run
 	for it := w.records.Iterator(); !it.Done(); {
 		_, rec, _ := it.Next()
-		if run := rec.observation(); run.scope.same(w.scope) {
+		if run := rec.observation(); run.scope.same(scope) {
 			runs = append(runs, run)
 		}
 	}

@@ -28,9 +28,9 @@ const restartError = "The gateway restarted before this run settled."
 // find returns the record of a run of the scope for a poll, replay, stop,
 // approval or steer, and reads its row back if the cache has lost it (vectors:
 // restart.json, restart-stale). It fails with RunNotFound.
-func (w *world) find(id RunID, now int64) (*record, error) {
+func (n *Namespace) find(w *world, id RunID, now int64) (*record, error) {
 	rec := w.record(id)
-	if rec == nil || !rec.observation().scope.same(w.scope) {
+	if rec == nil || !rec.observation().scope.same(n.scopeIn(w)) {
 		return nil, refuseRun(RunNotFound, id)
 	}
 	return w.cachedRecord(id, rec, now), nil

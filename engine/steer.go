@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hermesfake/hermesfake/canon"
 )
@@ -31,7 +30,7 @@ func (n *Namespace) Steerable(id RunID) error {
 	if err != nil {
 		return err
 	}
-	rec, err := w.find(id, now)
+	rec, err := n.find(w, id, now)
 	if err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func steerText(v canon.Value) string {
 // PartsText returns the text of content parts: parts of type text, input_text or
 // output_text, plain strings and nested arrays, joined by newlines and cut at the provider's bounds.
 func PartsText(parts canon.Array) string {
-	return cut(strings.Join(steerParts(nil, parts, 1), "\n"))
+	return firstCharacters(strings.Join(steerParts(nil, parts, 1), "\n"), maxSteerText)
 }
 
 func steerParts(parts []string, array canon.Array, depth int) []string {
@@ -113,20 +112,6 @@ func steerParts(parts []string, array canon.Array, depth int) []string {
 	return parts
 }
 
-func cut(text string) string {
-	if utf8.RuneCountInString(text) <= maxSteerText {
-		return text
-	}
-	n := 0
-	for i := range text {
-		if n == maxSteerText {
-			return text[:i]
-		}
-		n++
-	}
-	return text
-}
-
 // Steer gives text to the run's executor. It fails with RunNotFound,
 // SteerNotAccepting, SteerRefused or SteerFailed.
 func (n *Namespace) Steer(id RunID, text string) error {
@@ -136,7 +121,7 @@ func (n *Namespace) Steer(id RunID, text string) error {
 	if err != nil {
 		return err
 	}
-	rec, err := w.find(id, now)
+	rec, err := n.find(w, id, now)
 	if err != nil {
 		return err
 	}

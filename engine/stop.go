@@ -11,7 +11,7 @@ func (n *Namespace) Stop(id RunID) (run *Run, accepted bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	rec, err := w.find(id, now)
+	rec, err := n.find(w, id, now)
 	if err != nil {
 		return nil, false, err
 	}

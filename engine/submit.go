@@ -33,7 +33,7 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	var key keyHash
 	if s.Key != "" {
 		n.prune(now)
-		key = n.world.scope.key(s.Key)
+		key = n.scopeIn(n.world).key(s.Key)
 		if id, ok := n.keys[key]; ok {
 			return n.replay(id, s, now)
 		}
@@ -71,7 +71,7 @@ func (n *Namespace) admit(w *world, key keyHash, s Submission, now int64) *Run {
 		model = n.engine.model
 	}
 	id := mint(n.engine.config.Seed, n.name, w.admitted)
-	run := newRun(id, w.admitted, w.scope, s.SessionID, model, now)
+	run := newRun(id, w.admitted, n.scopeIn(w), s.SessionID, model, now)
 	rec := &record{run: run, queue: emptyQueue}
 	w.cached++
 	w.active++

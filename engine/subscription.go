@@ -104,7 +104,7 @@ func (n *Namespace) Subscribable(id RunID) error {
 
 func (n *Namespace) subscribable(id RunID) (*record, error) {
 	rec := n.world.record(id)
-	if rec == nil || rec.queue == nil || !rec.observation().scope.same(n.world.scope) {
+	if rec == nil || rec.queue == nil || !rec.observation().scope.same(n.scopeIn(n.world)) {
 		return nil, refuseRun(RunNotFound, id)
 	}
 	return rec, nil

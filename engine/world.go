@@ -24,8 +24,8 @@ type world struct {
 
 	clock      clock
 	nextSweep  int64
-	scope      *Scope
-	ownerAlive bool // whether the owners of earlier processes still live
+	scope      *Scope // set by SetScope; nil: each view's own
+	ownerAlive bool   // whether the owners of earlier processes still live
 	gateway    Gateway
 }
 
@@ -50,11 +50,10 @@ type idHasher struct{}
 func (idHasher) Hash(id RunID) uint32  { return binary.LittleEndian.Uint32(id[:]) }
 func (idHasher) Equal(a, b RunID) bool { return a == b }
 
-func newWorld(c clock, scope *Scope, g Gateway, now int64) *world {
+func newWorld(c clock, g Gateway, now int64) *world {
 	return &world{
 		records:   immutable.NewMap[RunID, *record](idHasher{}),
 		clock:     c,
-		scope:     scope,
 		gateway:   g,
 		nextSweep: now + int64(sweepInterval),
 	}
