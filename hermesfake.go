@@ -67,6 +67,7 @@ func New(options ...Option) *Fake {
 		o(&c)
 	}
 	c.engine.Seed = c.seed
+	c.engine.Scope = scopeOf(engine.DefaultProfile, c.handler.APIKey)
 	k := &core{engine: engine.New(c.engine), config: c, faults: faults.New(c.seed)}
 	c.handler.Admitted, c.handler.Script = k.admitted, k.scriptControl
 	c.handler.Middleware, c.handler.Controls = k.faults, k.faults.Controls()
@@ -139,3 +140,9 @@ func (f *Fake) Close() {
 	f.core.engine.Close()
 	f.core.stage.playing.Wait()
 }
+
+// NamePattern is what names of namespaces and profiles match.
+const NamePattern = engine.NamePattern
+
+// ValidName reports whether name can name a namespace or a profile.
+func ValidName(name string) bool { return engine.ValidNamespace(name) }

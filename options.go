@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/hermesfake/hermesfake/engine"
@@ -89,6 +90,50 @@ func WithJournalSize(n int) Option {
 // less stands for, is 64 MiB.
 func WithQueueBytes(n int) Option {
 	return func(c *config) { c.engine.QueueBytes = n }
+}
+
+// WithAPIKey makes every provider route but health need the key as its bearer
+// token, else 401. As upstream has it, the key is also the identity of the
+// scope. The default, and what "" stands for, is no key: everything is open.
+func WithAPIKey(key string) Option {
+	return func(c *config) { c.handler.APIKey = key }
+}
+
+// WithProfile serves every provider route below /p/NAME too, with runs of its
+// own and a key of its own; "" is no key. A name that does not match
+// ^[A-Za-z0-9_.-]{1,64}$, or was given before, is ignored. Other profiles are 404.
+func WithProfile(name, key string) Option {
+	return func(c *config) {
+		given := slices.ContainsFunc(c.handler.Profiles, func(p handler.Profile) bool { return p.Name == name })
+		if engine.ValidNamespace(name) && !given {
+			c.handler.Profiles = append(c.handler.Profiles, handler.Profile{Name: name, Key: key, Scope: scopeOf(name, key)})
+		}
+	}
+}
+
+// scopeOf is the scope of a profile's requests, whose identity is the key where there is one.
+func scopeOf(profile, key string) *engine.Scope {
+	if key == "" {
+		key = engine.DefaultIdentity
+	}
+	s, err := engine.NewScope(profile, key)
+	if err != nil {
+		return nil // no request can bring such a key
+	}
+	return s
+}
+
+// WithCORSOrigins allows pages of these origins, such as "https://app.example.com",
+// to use the provider's routes from a browser; "*" allows all. The default is
+// none: a request with an Origin is 403.
+func WithCORSOrigins(origins ...string) Option {
+	return func(c *config) { c.handler.CORSOrigins = append(c.handler.CORSOrigins, origins...) }
+}
+
+// WithAdminKey makes every route of the control plane need the key in
+// x-mockingbird-admin-key, else 401. The default, and what "" stands for, is no key.
+func WithAdminKey(key string) Option {
+	return func(c *config) { c.handler.AdminKey = key }
 }
 
 // WithLogger writes a line for each request to l. The default, and what nil

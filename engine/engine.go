@@ -28,7 +28,10 @@ const (
 // ErrNamespace is wrapped by the error for a name that is no namespace's.
 var ErrNamespace = errors.New("namespace")
 
-var namespaceName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+// NamePattern is what names of namespaces and profiles match.
+const NamePattern = `^[A-Za-z0-9_.-]{1,64}$`
+
+var namespaceName = regexp.MustCompile(NamePattern)
 
 // Config says how an engine's namespaces begin. The zero value of a field
 // stands for its default, but for Seed and Gateway, which are taken as they are.

@@ -45,6 +45,7 @@ func eachDoor(t *testing.T, test func(*door)) {
 type reply struct {
 	status int
 	header http.Header
+	length int64
 	body   string
 	err    error
 }
@@ -68,7 +69,7 @@ func (d *door) do(r *http.Request) reply {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	return reply{res.StatusCode, res.Header, string(body), err}
+	return reply{res.StatusCode, res.Header, res.ContentLength, string(body), err}
 }
 
 func (d *door) get(path string) reply {

@@ -268,8 +268,8 @@ func TestSlowBody(t *testing.T) {
 			d.Errorf("took %s, want 100ms", took)
 		}
 		d.wantStatus(r, 200)
-		if r.body != whole {
-			d.Errorf("got %s", r.body)
+		if r.body != whole || r.length != int64(len(whole)) {
+			d.Errorf("got %s of %d bytes", r.body, r.length)
 		}
 		d.wantJournal(hermesfake.Health, 200, "fault-1", false)
 		d.wantUsed(0, 1, 0)
@@ -385,10 +385,42 @@ func TestEventsSplitFrames(t *testing.T) {
 		d.fake.Freeze()
 		whole := play()
 		d.inject(faults.EventsSplitFrames())
+		began := time.Now()
 		if split := play(); split != whole {
 			d.Errorf("got %q\nwant %q", split, whole)
 		}
+		// On a connection the fragments are a millisecond apart.
+		if took := time.Since(began); d.socket && took < 8*time.Millisecond {
+			d.Errorf("took %s", took)
+		}
 		d.wantJournal(hermesfake.RunEvents, 200, "fault-1", false)
 		d.wantUsed(0, 1, 0)
+	})
+}
+
+// Keepalives are no events.
+func TestEventsCutCountsEvents(t *testing.T) {
+	eachDoor(t, func(d *door) {
+		d.fake.Freeze()
+		d.inject(faults.EventsCut(2))
+		run := d.submit("")
+		res := d.events(run)
+		d.fake.Advance(30 * time.Second)
+		run.Delta("one")
+		run.Delta("two")
+		body, err := io.ReadAll(res.Body)
+		if got := string(body); !strings.HasPrefix(got, ": keepalive\n\n") || strings.Count(got, "data: ") != 2 || err == nil {
+			d.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// A HEAD has no body to slow down.
+func TestSlowBodyOfHEAD(t *testing.T) {
+	eachDoor(t, func(d *door) {
+		d.inject(faults.SlowBody(1))
+		if r := d.send("HEAD", "/health", "", ""); r.status != 200 || r.err != nil || r.body != "" || r.length <= 0 {
+			d.Errorf("got %+v", r)
+		}
 	})
 }

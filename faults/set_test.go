@@ -363,3 +363,56 @@ func TestRemovedUnderWay(t *testing.T) {
 	writer(`{"input": "x"}`)
 	d.wantStatus(<-done, 202)
 }
+
+// Once no rule is left the middleware is out of the way, which is what makes it free.
+func TestIdle(t *testing.T) {
+	s := faults.New(1)
+	want := func(idle bool) {
+		t.Helper()
+		if s.Idle() != idle {
+			t.Errorf("idle: %t", !idle)
+		}
+	}
+	want(true)
+	if _, err := s.Add("*", faults.Rule{ID: "a", Drop: true}, faults.Rule{Namespace: "b", Drop: true}); err != nil {
+		t.Fatal(err)
+	}
+	want(false)
+	s.Clear("b")
+	want(false)
+	s.Remove("a")
+	want(true)
+}
+
+// Each rule draws for itself, so that two of the same rate meet different requests.
+func TestRulesDrawForThemselves(t *testing.T) {
+	d := single(t, hermesfake.WithSeed(1))
+	d.inject(faults.Rule{Delay: 1, Rate: 0.5}, faults.Rule{Status: 500, Rate: 0.5})
+	same := 0
+	for range 100 {
+		before := d.fake.Faults()[0].Hits
+		failed := d.get("/v1/models").status == 500
+		if delayed := d.fake.Faults()[0].Hits > before; delayed == failed {
+			same++
+		}
+	}
+	if same < 25 || same > 75 {
+		t.Errorf("of 100 requests %d met both rules or neither, want about 50", same)
+	}
+}
+
+// A rule is kept as it was when it was added.
+func TestRuleIsCopied(t *testing.T) {
+	d := single(t)
+	header := http.Header{"x-one": {"1"}, "X-One": {"2"}}
+	d.inject(faults.Rule{Status: 500, Header: header})
+	header["X-One"][0] = "changed"
+	d.fake.Faults()[0].Header["X-One"][0] = "changed"
+	r := d.get("/health")
+	if got := r.header["X-One"]; len(got) != 2 || got[0]+got[1] != "12" && got[0]+got[1] != "21" {
+		t.Errorf("X-One: %q", got)
+	}
+	if _, odd := r.header["x-one"]; odd {
+		t.Error("a name is not in canonical form")
+	}
+}

@@ -29,6 +29,8 @@ func (h *Handler) adminRoutes() []adminRoute {
 		{"POST", "/clock", (*Handler).adminMoveClock},
 		{"GET", "/requests", (*Handler).adminRequests},
 		{"DELETE", "/requests", (*Handler).adminClearRequests},
+		{"GET", "/metrics", (*Handler).adminMetrics},
+		{"DELETE", "/metrics", (*Handler).adminClearMetrics},
 		{"POST", "/hermes/scope", (*Handler).adminScope},
 		{"POST", "/hermes/restart", (*Handler).adminRestart},
 		{"POST", "/hermes/sweep", (*Handler).adminSweep},
@@ -60,6 +62,9 @@ type adminCall struct {
 
 // respondAdmin answers a request for a path below /__admin.
 func (h *Handler) respondAdmin(r *http.Request, path string) (*Reply, error) {
+	if reply := h.guard(r); reply != nil {
+		return h.finish(reply, r, nil), nil
+	}
 	c := &adminCall{request: r, query: r.URL.Query()}
 	name, path, named := cutNamespace(path)
 	if !named {

@@ -14,7 +14,10 @@ import (
 type Call struct {
 	request *http.Request
 	space   *space
-	path    string // escaped, without the namespace
+	profile *profile
+	gateway *engine.Namespace // the namespace as the profile sees it
+	origin  string            // of a browser's page that may read the reply
+	path    string            // escaped, without namespace and profile
 	route   route
 	allow   string       // what the path takes, where that is not the request's method
 	run     engine.RunID // the run that it is about
@@ -29,7 +32,7 @@ func (c *Call) Request() *http.Request { return c.request }
 // Operation is the operation that the request is for; "" where no route takes it.
 func (c *Call) Operation() Operation { return c.route.operation }
 
-// Path is the escaped path without query and without the namespace before it.
+// Path is the escaped path without query and without the namespace and profile before it.
 func (c *Call) Path() string { return c.path }
 
 // Namespace is the name of the namespace that the request belongs to.

@@ -73,7 +73,7 @@ func (h *Handler) features() canon.Object {
 		{Name: "realtime_voice", Value: no},
 		{Name: "session_continuity_header", Value: canon.String("X-Hermes-Session-Id")},
 		{Name: "session_key_header", Value: canon.String("X-Hermes-Session-Key")},
-		{Name: "cors", Value: no},
+		{Name: "cors", Value: canon.Bool(len(h.origins) > 0)},
 	}
 }
 
@@ -90,7 +90,7 @@ var endpoints = [...]struct{ name, method, path string }{
 }
 
 // capabilities is GET /v1/capabilities.
-func (h *Handler) capabilities() *Reply {
+func (h *Handler) capabilities(c *Call) *Reply {
 	var paths canon.Object
 	for _, e := range endpoints {
 		paths = append(paths, canon.Member{Name: e.name, Value: canon.Object{
@@ -104,7 +104,7 @@ func (h *Handler) capabilities() *Reply {
 		{Name: "model", Value: canon.String(h.engine.Model())},
 		{Name: "auth", Value: canon.Object{
 			{Name: "type", Value: canon.String("bearer")},
-			{Name: "required", Value: canon.Bool(false)},
+			{Name: "required", Value: canon.Bool(c.profile.key.set)},
 		}},
 		{Name: "runtime", Value: canon.Object{
 			{Name: "mode", Value: canon.String("server_agent")},

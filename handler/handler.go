@@ -34,6 +34,15 @@ type Options struct {
 	Middleware Middleware
 	// Controls are further routes of the control plane.
 	Controls []Control
+	// APIKey is what requests to provider routes must bring as their bearer token; default none.
+	APIKey string
+	// Profiles are served below /p/NAME, besides the routes without it.
+	Profiles []Profile
+	// CORSOrigins are the origins whose browser pages may use the provider's routes, "*" for
+	// any; default none.
+	CORSOrigins []string
+	// AdminKey is what requests to the control plane must bring; default none.
+	AdminKey string
 }
 
 // Handler answers requests. It is an http.Handler.
@@ -54,18 +63,28 @@ type shared struct {
 	setScript  func(string, []byte) error
 	middleware Middleware
 	controls   []Control
+	profiles   []namedProfile // the first is that of requests of no profile
+	origins    []string
+	adminKey   secret
 
 	mu        sync.RWMutex
 	spaces    map[string]*space
 	unmatched unmatched
+	metrics   metrics
+}
+
+type namedProfile struct {
+	profile
+	name string
 }
 
 // space is what the handler keeps for a namespace.
 type space struct {
-	engine  *engine.Namespace
-	journal journal
-	server  string      // its x-mockingbird header
-	base    http.Header // of the provider's JSON replies
+	engine   *engine.Namespace
+	gateways []*engine.Namespace // views of it, one for each profile
+	journal  journal
+	server   string      // its x-mockingbird header
+	base     http.Header // of the provider's JSON replies
 }
 
 // New returns a handler of e.
@@ -75,6 +94,10 @@ func New(e *engine.Engine, o Options) *Handler {
 	}
 	if o.Namespace == "" {
 		o.Namespace = engine.DefaultNamespace
+	}
+	profiles := []namedProfile{{profile: profile{key: newSecret(o.APIKey)}}}
+	for _, p := range o.Profiles {
+		profiles = append(profiles, namedProfile{profile{p.Scope, newSecret(p.Key)}, p.Name})
 	}
 	return &Handler{
 		namespace: o.Namespace,
@@ -89,6 +112,9 @@ func New(e *engine.Engine, o Options) *Handler {
 			setScript:  o.Script,
 			middleware: o.Middleware,
 			controls:   o.Controls,
+			profiles:   profiles,
+			origins:    o.CORSOrigins,
+			adminKey:   newSecret(o.AdminKey),
 		},
 	}
 }
@@ -117,6 +143,9 @@ func (h *shared) space(name string) (*space, error) {
 	}
 	s = &space{engine: n, journal: journal{size: h.size}, server: "hermes@" + Version + "; ns=" + name}
 	s.base = baseHeader(s.server, jsonType, true)
+	for _, p := range h.profiles {
+		s.gateways = append(s.gateways, n.As(p.scope))
+	}
 	h.spaces[name] = s
 	return s, nil
 }
@@ -143,17 +172,22 @@ func (h *Handler) Respond(r *http.Request) (*Reply, error) {
 	}
 	began := time.Now()
 	c := Call{request: r, space: s, path: path}
-	c.locate()
-	var reply *Reply
-	if m := h.middleware; m == nil || m.Idle() {
-		reply, err = h.operate(&c)
-	} else {
-		reply, err = h.through(&c)
-	}
-	if err != nil {
-		return nil, err
+	reply := h.enter(&c)
+	if reply == nil {
+		c.locate()
+		if reply = h.crossOrigin(&c); reply == nil {
+			if m := h.middleware; m == nil || m.Idle() {
+				reply, err = h.operate(&c)
+			} else {
+				reply, err = h.through(&c)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 	}
 	h.finish(reply, r, s)
+	reply.origin = c.origin
 	h.record(&c, reply, began)
 	return reply, nil
 }
@@ -174,6 +208,11 @@ func (h *Handler) operate(c *Call) (*Reply, error) {
 	if c.request.ContentLength > maxBody {
 		return tooLarge(), nil
 	}
+	if c.route.operation != "" || c.route.missing != "" {
+		if reply := c.admit(); reply != nil {
+			return reply, nil
+		}
+	}
 	switch c.route.operation {
 	case RunCreate:
 		return h.create(c)
@@ -190,7 +229,7 @@ func (h *Handler) operate(c *Call) (*Reply, error) {
 	case Models:
 		return h.models(c), nil
 	case Capabilities:
-		return h.capabilities(), nil
+		return h.capabilities(c), nil
 	case Health:
 		return h.health(), nil
 	}
@@ -241,6 +280,7 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 		e.ContentType, e.BodyBytes = field(c.request.Header, "Content-Type"), c.request.ContentLength
 	}
 	c.space.journal.add(logged{e, c.run, c.known})
+	h.metrics.add(&e)
 	if e.Unmatched {
 		h.unmatched.add(e.Method, "", e.Path)
 	}

@@ -18,7 +18,7 @@ func bodyReply(err error) (*Reply, error) {
 
 // create is POST /v1/runs, in the provider's order of checks.
 func (h *Handler) create(c *Call) (*Reply, error) {
-	if err := c.space.engine.Accepting(); err != nil {
+	if err := c.gateway.Accepting(); err != nil {
 		return refusal(err), nil
 	}
 	sessionKey, err := engine.ReadSessionKey(field(c.request.Header, "X-Hermes-Session-Key"))
@@ -34,7 +34,7 @@ func (h *Handler) create(c *Call) (*Reply, error) {
 	if err != nil {
 		return refusal(err), nil
 	}
-	admission, err := c.space.engine.Submit(submission)
+	admission, err := c.gateway.Submit(submission)
 	if err != nil {
 		return refusal(err), nil
 	}
@@ -70,7 +70,7 @@ func (c *Call) find() (*engine.Run, error) {
 	if err := c.identify(); err != nil {
 		return nil, err
 	}
-	run, err := c.space.engine.Run(c.run)
+	run, err := c.gateway.Run(c.run)
 	c.known = err == nil
 	return run, err
 }
@@ -89,7 +89,7 @@ func (h *Handler) stop(c *Call) (*Reply, error) {
 	if err := c.identify(); err != nil {
 		return refusal(err), nil
 	}
-	run, accepted, err := c.space.engine.Stop(c.run)
+	run, accepted, err := c.gateway.Stop(c.run)
 	c.known = err == nil || errors.Is(err, engine.RunNotActive)
 	if err != nil {
 		return refusal(err), nil
@@ -110,11 +110,11 @@ func (h *Handler) events(c *Call) (*Reply, error) {
 	}
 	reply := &Reply{Status: http.StatusOK, eventStream: true}
 	if c.request.Method == http.MethodHead {
-		if err := c.space.engine.Subscribable(c.run); err != nil {
+		if err := c.gateway.Subscribable(c.run); err != nil {
 			return refusal(err), nil
 		}
 	} else {
-		s, err := c.space.engine.Subscribe(c.run)
+		s, err := c.gateway.Subscribe(c.run)
 		if err != nil {
 			return refusal(err), nil
 		}
@@ -138,7 +138,7 @@ func (h *Handler) approval(c *Call) (*Reply, error) {
 	if err != nil {
 		return refusal(err), nil
 	}
-	resolved, err := c.space.engine.Approve(c.run, answer)
+	resolved, err := c.gateway.Approve(c.run, answer)
 	if err != nil {
 		return refusal(err), nil
 	}
@@ -151,7 +151,7 @@ func (h *Handler) steer(c *Call) (*Reply, error) {
 	if err := c.identify(); err != nil {
 		return refusal(err), nil
 	}
-	if err := c.space.engine.Steerable(c.run); err != nil {
+	if err := c.gateway.Steerable(c.run); err != nil {
 		c.known = !errors.Is(err, engine.RunNotFound)
 		return refusal(err), nil
 	}
@@ -165,7 +165,7 @@ func (h *Handler) steer(c *Call) (*Reply, error) {
 	if err != nil {
 		return refusal(err), nil
 	}
-	if err := c.space.engine.Steer(c.run, text); err != nil {
+	if err := c.gateway.Steer(c.run, text); err != nil {
 		return refusal(err), nil
 	}
 	c.accept = true

@@ -37,6 +37,7 @@ type Reply struct {
 	replayed    bool
 	sessionKey  string
 	allow       string
+	origin      string    // a browser's page of this origin may read the reply
 	server      string    // x-mockingbird
 	at          time.Time // on the namespace's clock
 	date        string
@@ -75,6 +76,7 @@ func (r *Reply) Header() http.Header {
 		set("Content-Type", "text/event-stream")
 		set("Cache-Control", "no-cache")
 		set("X-Accel-Buffering", "no")
+		r.allowOrigin(h)
 		return h
 	}
 	h["Content-Length"] = values[1:2:2]
@@ -93,6 +95,7 @@ func (r *Reply) Header() http.Header {
 	if r.substitute != nil {
 		r.replace(h)
 	}
+	r.allowOrigin(h)
 	return h
 }
 

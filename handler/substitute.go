@@ -10,7 +10,8 @@ import (
 
 // Substitute returns a reply that stands in for an operation's. A body that
 // is a JSON object or array has the type and the security headers of the provider's JSON
-// replies, any other is plain text; header replaces what it names.
+// replies, any other is plain text; header, whose names are in canonical form,
+// replaces what it names.
 func Substitute(status int, header http.Header, body string) *Reply {
 	r := plainText(status, body)
 	if looksJSON(body) {
@@ -46,6 +47,6 @@ func (r *Reply) replace(h http.Header) {
 		delete(h, "Content-Length")
 	}
 	for name, values := range r.substitute {
-		h[http.CanonicalHeaderKey(name)] = slices.Clip(values)
+		h[name] = slices.Clip(values)
 	}
 }

@@ -58,3 +58,9 @@ func (h *Handler) Unmatched() []Unmatched {
 	defer h.unmatched.mu.Unlock()
 	return slices.Clone(h.unmatched.list)
 }
+
+func (u *unmatched) clear() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = nil
+}

@@ -13,19 +13,22 @@ import (
 
 // errNotLoopback says why an address is refused. Whoever reaches the server
 // drives it, control plane included.
-var errNotLoopback = errors.New("not a loopback address, and without admin keys anyone who reaches the server controls it; " +
-	"use --host 127.0.0.1 (a guarded listener on other addresses will come with admin keys)")
+var errNotLoopback = errors.New("not a loopback address, and without an admin key anyone who reaches the server controls it; " +
+	"use --host 127.0.0.1, or set --admin-key")
 
-// listen opens the socket of serve. The host must be a loopback address, or
-// localhost, else the error wraps errNotLoopback.
-func listen(ctx context.Context, host string, port int) (net.Listener, error) {
-	address, err := loopback(ctx, host, net.DefaultResolver.LookupNetIP)
-	if err != nil {
-		return nil, err
+// listen opens the socket of serve. Unless the control plane is guarded by an
+// admin key, the host must be a loopback address, or localhost, else the error wraps errNotLoopback.
+func listen(ctx context.Context, host string, port int, guarded bool) (net.Listener, error) {
+	if !guarded {
+		address, err := loopback(ctx, host, net.DefaultResolver.LookupNetIP)
+		if err != nil {
+			return nil, err
+		}
+		// The address that was checked is listened on, not the name that led to it.
+		host = address.String()
 	}
-	// The address that was checked is listened on, not the name that led to it.
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(address.String(), strconv.Itoa(port)))
+	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("%w; --port 0 picks a free port", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/netip"
@@ -74,5 +75,38 @@ func TestLoopbackName(t *testing.T) {
 	_, err := loopback(t.Context(), "localhost", func(context.Context, string, string) ([]netip.Addr, error) { return nil, unknown })
 	if !errors.Is(err, unknown) {
 		t.Errorf("a failed look-up: %v", err)
+	}
+}
+
+// An admin key opens other addresses than loopback's.
+func TestListenGuarded(t *testing.T) {
+	if _, err := listen(t.Context(), "0.0.0.0", 0, false); !errors.Is(err, errNotLoopback) {
+		t.Errorf("without a key: %v", err)
+	}
+	listener, err := listen(t.Context(), "0.0.0.0", 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+}
+
+// Keys come from flags, or else from the environment.
+func TestKeysOfTheEnvironment(t *testing.T) {
+	t.Setenv("HERMESFAKE_ADMIN_KEY", "")
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"serve", "--host", "0.0.0.0", "--port", "0"}, &stdout, &stderr); code != exitFailure ||
+		!strings.Contains(stderr.String(), "--admin-key") {
+		t.Errorf("without a key: code %d, %s", code, &stderr)
+	}
+	t.Setenv("HERMESFAKE_ADMIN_KEY", "adm1n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	stderr.Reset()
+	if code := run(ctx, []string{"serve", "--host", "0.0.0.0", "--port", "0", "--log-format", "off"}, &stdout, &stderr); code != exitOK {
+		t.Errorf("with a key in the environment: code %d, %s", code, &stderr)
+	}
+	stderr.Reset()
+	if code := run(ctx, []string{"serve", "--profile", "a/b=key"}, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "must match") {
+		t.Errorf("a bad profile: code %d, %s", code, &stderr)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -88,13 +89,13 @@ func TestServeHelp(t *testing.T) {
 			t.Errorf("--%s: %q does not end with its default, %s", name, lines[name], value)
 		}
 	}
-	for _, name := range []string{"script", "auto"} {
+	for _, name := range []string{"script", "auto", "api-key", "admin-key", "cors-origin", "profile"} {
 		if lines[name] == "" || strings.Contains(lines[name], "default") {
 			t.Errorf("--%s: %q, want a line without a default", name, lines[name])
 		}
 	}
-	if len(lines) != len(defaults)+2 {
-		t.Errorf("help shows %d flags, the test knows %d:\n%s", len(lines), len(defaults)+2, &stdout)
+	if len(lines) != len(defaults)+6 {
+		t.Errorf("help shows %d flags, the test knows %d:\n%s", len(lines), len(defaults)+6, &stdout)
 	}
 }
 
@@ -110,7 +111,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("seed %v", s.seed)
 	}
 	s.seed = nil
-	if want := (settings{host: "::1", model: "m", logFormat: "json"}); s != want {
+	if want := (settings{host: "::1", model: "m", logFormat: "json"}); !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
 }

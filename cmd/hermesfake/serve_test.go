@@ -449,7 +449,7 @@ func TestOptions(t *testing.T) {
 
 // TestSocketDeadlines: the deadlines hold over TCP.
 func TestSocketDeadlines(t *testing.T) {
-	listener, err := listen(t.Context(), "localhost", 0)
+	listener, err := listen(t.Context(), "localhost", 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}

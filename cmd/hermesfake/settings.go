@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/hermesfake/hermesfake"
 )
@@ -24,6 +25,10 @@ type settings struct {
 	logFormat         string
 	script            string // a file, "" for none
 	auto              bool
+	apiKey            string
+	adminKey          string
+	origins           []string
+	profiles          [][2]string // name and key
 }
 
 // The values of --log-format.
@@ -50,7 +55,7 @@ Flags:
 func (s *settings) flagSet() *flag.FlagSet {
 	*s = settings{port: 8827, maxConcurrentRuns: 10, journalSize: 1000, logFormat: logText}
 	fs := newFlagSet("serve")
-	fs.StringVar(&s.host, "host", "127.0.0.1", "loopback `ADDRESS` to listen on")
+	fs.StringVar(&s.host, "host", "127.0.0.1", "`ADDRESS` to listen on; other than loopback only with an admin key")
 	fs.Var(number{&s.port, math.MaxUint16}, "port", "`PORT` to listen on; 0 picks a free one")
 	fs.Var(seed{&s.seed}, "seed", "`NUMBER` that ids are drawn from, so that runs repeat")
 	fs.StringVar(&s.model, "model", "hermes-agent", "`NAME` of the model of runs whose submission names none")
@@ -58,6 +63,20 @@ func (s *settings) flagSet() *flag.FlagSet {
 	fs.Var(number{&s.journalSize, math.MaxInt}, "journal-size", "requests, the latest `N`, that each namespace's journal keeps")
 	fs.Var(choice{&s.logFormat, []string{logText, logJSON, logOff}}, "log-format", "`FORMAT` of the log: text, json or off")
 	fs.StringVar(&s.script, "script", "", "`FILE` with a JSON script that plays the agent of each run")
+	fs.StringVar(&s.apiKey, "api-key", "", "bearer `KEY` that provider routes need; also HERMESFAKE_API_KEY")
+	fs.StringVar(&s.adminKey, "admin-key", "", "`KEY` that the control plane needs; also HERMESFAKE_ADMIN_KEY")
+	fs.Func("cors-origin", "`ORIGIN` whose pages may use the provider routes, * for any; may be repeated", func(origin string) error {
+		s.origins = append(s.origins, origin)
+		return nil
+	})
+	fs.Func("profile", "profile to serve under /p/NAME, as `NAME=KEY`, or NAME for no key; may be repeated", func(text string) error {
+		name, key, _ := strings.Cut(text, "=")
+		if !hermesfake.ValidName(name) {
+			return errors.New("the name must match " + hermesfake.NamePattern)
+		}
+		s.profiles = append(s.profiles, [2]string{name, key})
+		return nil
+	})
 	fs.BoolVar(&s.auto, "auto", false, "play a small built-in script: each run starts, streams and completes")
 	return fs
 }
@@ -89,6 +108,11 @@ func (s *settings) options(log *slog.Logger) []hermesfake.Option {
 		hermesfake.WithMaxConcurrentRuns(s.maxConcurrentRuns),
 		hermesfake.WithJournalSize(s.journalSize),
 	}
+	options = append(options, hermesfake.WithAPIKey(s.apiKey), hermesfake.WithAdminKey(s.adminKey),
+		hermesfake.WithCORSOrigins(s.origins...))
+	for _, p := range s.profiles {
+		options = append(options, hermesfake.WithProfile(p[0], p[1]))
+	}
 	if s.seed != nil {
 		options = append(options, hermesfake.WithSeed(*s.seed))
 	}
@@ -116,7 +140,13 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if err := parse(fs, args); err != nil {
 		return explain(err, fs, serveText, stdout, stderr)
 	}
-	listener, err := listen(ctx, s.host, s.port)
+	if s.apiKey == "" {
+		s.apiKey = os.Getenv("HERMESFAKE_API_KEY")
+	}
+	if s.adminKey == "" {
+		s.adminKey = os.Getenv("HERMESFAKE_ADMIN_KEY")
+	}
+	listener, err := listen(ctx, s.host, s.port, s.adminKey != "")
 	if err == nil {
 		err = serve(ctx, listener, &s, defaultLimits(), stdout, stderr)
 	}
