@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)```go\n(.*?)```")
+	block := regexp.MustCompile("(?s)```go\n(.*?)\n *```")
 	found := 0
 	for _, page := range append(pages, "README.md") {
 		text, err := os.ReadFile(page)
@@ -43,8 +43,8 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	}
-	if found == 0 {
-		t.Error("found no Go block")
+	if found < 12 {
+		t.Errorf("found %d Go blocks", found)
 	}
 }
 

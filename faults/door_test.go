@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -48,6 +49,10 @@ type reply struct {
 	length int64
 	body   string
 	err    error
+}
+
+func (r reply) String() string {
+	return fmt.Sprintf("%d %q, error %v", r.status, r.body, r.err)
 }
 
 func (d *door) send(method, path, key, body string) reply {
