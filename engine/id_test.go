@@ -100,6 +100,9 @@ func TestIDFormat(t *testing.T) {
 			t.Fatalf("%v twice", id)
 		}
 		seen[id] = true
+		if [8]byte(id[:8]) == [8]byte(id[8:]) {
+			t.Fatalf("%v is one half twice", id)
+		}
 	}
 	for id := range seen {
 		text := id.String()

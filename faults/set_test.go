@@ -404,7 +404,7 @@ func TestRulesDrawForThemselves(t *testing.T) {
 // A rule is kept as it was when it was added.
 func TestRuleIsCopied(t *testing.T) {
 	d := single(t)
-	header := http.Header{"x-one": {"1"}, "X-One": {"2"}}
+	header := http.Header{"X-One": {"2"}, strings.ToLower("X-One"): {"1"}}
 	d.inject(faults.Rule{Status: 500, Header: header})
 	header["X-One"][0] = "changed"
 	d.fake.Faults()[0].Header["X-One"][0] = "changed"
@@ -412,7 +412,9 @@ func TestRuleIsCopied(t *testing.T) {
 	if got := r.header["X-One"]; len(got) != 2 || got[0]+got[1] != "12" && got[0]+got[1] != "21" {
 		t.Errorf("X-One: %q", got)
 	}
-	if _, odd := r.header["x-one"]; odd {
-		t.Error("a name is not in canonical form")
+	for name := range r.header {
+		if name != http.CanonicalHeaderKey(name) {
+			t.Errorf("%s is not in canonical form", name)
+		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 // to the fake at all.
 func (t *Transport) locate(r *http.Request) (*http.Request, bool) {
 	if t.claims(r.URL) {
+		if r.URL.Opaque != "" {
+			return withPath(r, opaquePath(r.URL)), true
+		}
 		return r, true
 	}
 	for _, base := range t.bases {
@@ -48,12 +51,23 @@ func cutBase(base, u *url.URL) (path string, ok bool) {
 	return path, ok && (path == "" || path[0] == '/')
 }
 
+// opaquePath is what a client sends for a URL that holds its path, and may be
+// its host, in Opaque.
+func opaquePath(u *url.URL) string {
+	if below, ok := strings.CutPrefix(u.Opaque, "//"); ok {
+		_, path, _ := strings.Cut(below, "/")
+		return "/" + path
+	}
+	return u.Opaque
+}
+
 // withPath returns the request with another escaped path.
 func withPath(r *http.Request, path string) *http.Request {
 	u := *r.URL
-	if path == u.EscapedPath() {
+	if path == u.EscapedPath() && u.Opaque == "" {
 		return r
 	}
+	u.Opaque = ""
 	u.Path, u.RawPath = path, path
 	if decoded, err := url.PathUnescape(path); err == nil {
 		u.Path = decoded

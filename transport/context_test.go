@@ -130,6 +130,25 @@ func TestDeadlineOfAStream(t *testing.T) {
 	})
 }
 
+// TestEndOfContextIsTheClientGoing proves that the gateway's side sees it although nobody reads or closes the body.
+func TestEndOfContextIsTheClientGoing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t)
+		id := w.submit()
+		ctx, cancel := context.WithCancel(t.Context())
+		res := w.events(ctx, id)
+		defer res.Body.Close()
+		cancel()
+		synctest.Wait()
+		if in, err := w.namespace().Inspect(id); err != nil || len(in.Subscribers) != 1 || !in.Subscribers[0].Gone {
+			t.Errorf("%+v %v", in.Subscribers, err)
+		}
+		if got := w.namespace().Counts().Streams; got != 0 {
+			t.Errorf("%d streams are open", got)
+		}
+	})
+}
+
 // TestClientTimeoutEndsAStream proves that the Timeout of a client ends a stream at exactly that time, before the
 // first keepalive or after one, with no option set.
 func TestClientTimeoutEndsAStream(t *testing.T) {

@@ -75,7 +75,6 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		stubs = t.stubs()
 	}
 	if ours && stubs == nil {
-		defer closeBody(r)
 		return t.answer(r, located)
 	}
 	return t.detour(r, stubs)
@@ -96,7 +95,6 @@ func (t *Transport) detour(r *http.Request, stubs *httpmock.MockTransport) (*htt
 		next, known = read, stubs.Responders()
 	}
 	if located, ours := t.locate(next); ours {
-		defer closeBody(next)
 		return t.answer(r, located)
 	}
 	if t.fallback != nil {
@@ -113,9 +111,18 @@ func closeBody(r *http.Request) {
 	}
 }
 
-// answer has the responder answer the request r, which was located.
+// answer has the responder answer the request r, which was located, and closes the body.
 func (t *Transport) answer(r, located *http.Request) (*http.Response, error) {
 	ctx := r.Context()
+	if located.Body != nil && ctx.Done() != nil {
+		body := &upload{ReadCloser: located.Body}
+		defer body.end(ctx)()
+		with := *located
+		with.Body = body
+		located = &with
+	} else {
+		defer closeBody(located)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -129,6 +136,9 @@ func (t *Transport) answer(r, located *http.Request) (*http.Response, error) {
 	}
 	reply, err := t.responder.Respond(located)
 	if err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
