@@ -28,6 +28,8 @@ const (
 	RunSettled = engine.RunSettled
 	// RunForeign: another gateway owns the run; only Observe may move it.
 	RunForeign = engine.RunForeign
+	// StatusInvalid: a state that runs do not have.
+	StatusInvalid = engine.StatusInvalid
 	// QueueFull: the run's event queue has reached its bound.
 	QueueFull = engine.QueueFull
 	// Closed: the fake was closed.

@@ -53,7 +53,8 @@ type core struct {
 }
 
 // New returns a fake that is ready for requests. It cannot fail, needs no
-// configuration, and uses no resources that must be freed; Close ends what still waits.
+// configuration, and uses no resources that must be freed, but for scripts that still play: Start, or a Close of
+// one's own, ends them.
 func New(options ...Option) *Fake {
 	c := config{
 		seed: rand.Uint64(),

@@ -10,8 +10,8 @@ import (
 )
 
 // ErrNoRun is the error of every call on a nil *Run, as Runs.Last returns it
-// when nothing was submitted.
-var ErrNoRun = errors.New("hermesfake: no run: nothing was submitted")
+// when nothing was submitted, and Fake.Run for a text that is no id.
+var ErrNoRun = errors.New("hermesfake: no run: nothing was submitted, or the id is no run's")
 
 // Status is the state of a run, in the provider's words.
 type Status = engine.Status
@@ -152,7 +152,7 @@ func (r *Run) String() string {
 }
 
 // Observation is the executor's next report of a run's state. The zero value
-// of a member stands for its default; members that do not belong to Status are ignored.
+// of a member stands for its default. A member that does not belong to Status is an error that wraps ErrObservation.
 type Observation struct {
 	Status       Status
 	LastEvent    string    // default: run.STATUS when terminal or stopping, approval.request when waiting
@@ -168,6 +168,9 @@ type Observation struct {
 func (r *Run) Observe(o Observation) error {
 	if r == nil {
 		return ErrNoRun
+	}
+	if err := o.check(); err != nil {
+		return err
 	}
 	next := engine.Observation{Status: o.Status, LastEvent: o.LastEvent, Output: o.Output, Usage: o.Usage}
 	if o.PendingSteer != "" {
@@ -185,6 +188,29 @@ func (r *Run) Observe(o Observation) error {
 	}
 	_, err := r.fake.namespace.Observe(r.id, next)
 	return err
+}
+
+// ErrObservation is wrapped by the errors of Observe for members that do not
+// belong to the status.
+var ErrObservation = errors.New("observation")
+
+func (o *Observation) check() error {
+	completed := o.Status == Completed
+	for _, m := range []struct {
+		name, where string
+		wrong       bool
+	}{
+		{"Output", "Completed", o.Output != "" && !completed},
+		{"Usage", "Completed", o.Usage != Usage{} && !completed},
+		{"PendingSteer", "Completed", o.PendingSteer != "" && !completed},
+		{"Err", "Failed or Interrupted", o.Err != "" && o.Status != Failed && o.Status != Interrupted},
+		{"Approval", "WaitingForApproval", o.Approval != nil && o.Status != WaitingForApproval},
+	} {
+		if m.wrong {
+			return fmt.Errorf("hermesfake: %w: %s belongs to %s, and the status is %s", ErrObservation, m.name, m.where, o.Status)
+		}
+	}
+	return nil
 }
 
 // Start reports that the executor has begun.

@@ -3,6 +3,8 @@ package hermesfake
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hermesfake/hermesfake/canon"
@@ -46,8 +48,8 @@ const (
 //   - "fail": the error.
 //
 // A step may also be "after" alone. A stop cancels the run, unless a step has
-// settled it before; a script that ends without settling its run fails it. An error of SetScript
-// wraps ErrScript and names the step; nothing has changed then.
+// settled it before. The last step of a script, and of an "on_deny", must settle the run, and no other may. An error of
+// SetScript wraps ErrScript and names the step; nothing has changed then.
 func (f *Fake) SetScript(document string) error {
 	parsed, err := readScripts([]byte(document))
 	if err != nil {
@@ -124,6 +126,9 @@ func readScript(where string, v canon.Value) (script, error) {
 	}
 	if steps == nil {
 		return s, fmt.Errorf("%w: %s.steps must be an array of steps", ErrScript, where)
+	}
+	if err := checkSettles(where+".steps", steps); err != nil {
+		return s, err
 	}
 	s.play = func(ctx context.Context, run *Run) {
 		if err := playSteps(ctx, run, steps); err != nil {
@@ -217,7 +222,9 @@ func readStep(where string, v canon.Value, depth int) (step, error) {
 	case "status":
 		s.observe, err = handler.ReadObservation(rest)
 	case "event":
-		s.event, err = handler.ReadEvent(rest)
+		if s.event, err = handler.ReadEvent(rest); err == nil {
+			err = checkEvent(s.event)
+		}
 	case "complete":
 		s.observe, err = readComplete(rest)
 	case "fail":
@@ -231,6 +238,41 @@ func readStep(where string, v canon.Value, depth int) (step, error) {
 		return bad("%v", err)
 	}
 	return s, nil
+}
+
+// checkEvent refuses what the provider would drop in silence.
+func checkEvent(e *engine.Event) error {
+	fields, known := engine.EventFields(e.Name)
+	if !known {
+		return fmt.Errorf("event: the provider drops events named %q", e.Name)
+	}
+	for _, m := range e.Fields {
+		if !slices.Contains(fields, m.Name) {
+			return fmt.Errorf("event: %s has no field %q; it has %s", e.Name, m.Name, strings.Join(fields, ", "))
+		}
+	}
+	return nil
+}
+
+// settles reports whether the step ends the run.
+func (s *step) settles() bool { return s.observe != nil && s.observe.Status.Terminal() }
+
+// checkSettles refuses steps that leave a run unsettled, or go on behind its end.
+func checkSettles(where string, steps []step) error {
+	for i, s := range steps {
+		if s.onDeny != nil {
+			if err := checkSettles(fmt.Sprintf("%s[%d].on_deny", where, i), s.onDeny); err != nil {
+				return err
+			}
+		}
+		if s.settles() && i < len(steps)-1 {
+			return fmt.Errorf("%w: %s[%d]: the run has settled before this step", ErrScript, where, i+1)
+		}
+	}
+	if len(steps) == 0 || !steps[len(steps)-1].settles() {
+		return fmt.Errorf("%w: %s must end with a step that settles the run, such as complete or fail", ErrScript, where)
+	}
+	return nil
 }
 
 func readComplete(rest canon.Object) (*engine.Observation, error) {

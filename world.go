@@ -21,7 +21,8 @@ const (
 
 // Restart replaces the gateway process of the namespace. Keyless runs are not
 // found afterwards, keyed ones come back from their rows, open event streams
-// are lost. It returns how many runs kept a row and how many had none.
+// are lost. It returns how many runs kept a row and how many had none. Like SetScope, SetDraining and Reset it
+// is about one namespace: the view's, or the default one.
 func (f *Fake) Restart(owner Owner) (retained, discarded int) {
 	retained, discarded, _ = f.namespace.Restart(owner)
 	return retained, discarded
@@ -47,19 +48,20 @@ func (f *Fake) SetScope(profile, identity string) error {
 }
 
 // SetMaxConcurrentRuns changes how many runs may be unsettled at once; 0 or
-// less is no bound. It outlives a restart.
+// less is no bound, in this namespace. It outlives a restart.
 func (f *Fake) SetMaxConcurrentRuns(n int) {
 	f.namespace.SetGateway(&n, nil)
 }
 
 // SetDraining makes the gateway refuse every submission with 503, or take them
-// again. It outlives a restart.
+// again, in this namespace. It outlives a restart.
 func (f *Fake) SetDraining(draining bool) {
 	f.namespace.SetGateway(nil, &draining)
 }
 
 // Reset takes the namespace back to its first use: no runs, no rows, the
-// default scope, the capacity that New was given, ids from the beginning. Clock and journal stay.
+// default scope, the capacity that New was given, ids from the beginning, so a *Run from before may mean a new
+// run. Clock, journal, scripts and fault rules stay. On the fake itself it resets the default namespace.
 func (f *Fake) Reset() { f.namespace.Reset() }
 
 // Clock is what a clock shows.
@@ -74,7 +76,7 @@ func (f *Fake) Now() time.Time { return f.namespace.Now() }
 // Advance moves the clock forward. What falls due on the way, such as sweeps and
 // keepalives, happens at its own instant. A negative duration, or one that
 // leads beyond the year 2199, is an error that wraps ErrClock. The fake itself moves the clocks of
-// all namespaces, a view that of its own.
+// all namespaces, a view that of its own. A script must not call it.
 func (f *Fake) Advance(d time.Duration) error {
 	return f.changeClock(engine.ClockChange{Advance: d})
 }

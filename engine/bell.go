@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -81,7 +82,8 @@ func (n *Namespace) wait(ctx context.Context, x *Executor, b func() *bell, until
 // returns early with the context's error, or Closed. x is the executor that sleeps, nil for
 // another sleeper.
 func (n *Namespace) Sleep(ctx context.Context, x *Executor, d time.Duration) error {
-	until := n.Now().UnixNano() + int64(max(0, d))
+	now := n.Now().UnixNano()
+	until := now + min(int64(max(0, d)), math.MaxInt64-now)
 	return n.wait(ctx, x, func() *bell { return &n.clockMoves }, until, func() (bool, error) {
 		return n.world.clock.now() >= until, nil
 	})
@@ -99,6 +101,7 @@ func (n *Namespace) AwaitRun(ctx context.Context, x *Executor, id RunID, ready f
 		}
 		return b
 	}
+	defer n.forgetTransitions(id)
 	return n.wait(ctx, x, bellOf, 0, func() (bool, error) {
 		in, err := n.inspect(id, n.world.clock.now())
 		if err != nil {
@@ -106,6 +109,15 @@ func (n *Namespace) AwaitRun(ctx context.Context, x *Executor, id RunID, ready f
 		}
 		return ready(in)
 	})
+}
+
+// forgetTransitions drops the run's bell when nobody waits for it.
+func (n *Namespace) forgetTransitions(id RunID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if b := n.transitions[id]; b != nil && len(b.waiters) == 0 {
+		delete(n.transitions, id)
+	}
 }
 
 // AwaitAdmission waits until ready says so of the number of admissions since

@@ -48,6 +48,24 @@ var subagentFields = [...]string{
 	"reasoning_tokens", "api_calls", "cost_usd", "files_read", "files_written", "output_tail",
 }
 
+// EventFields returns the fields that an event of this name takes, and false
+// for one that the provider drops.
+func EventFields(name string) ([]string, bool) {
+	switch name {
+	case messageDelta:
+		return []string{"delta"}, true
+	case "tool.started":
+		return []string{"tool", "preview"}, true
+	case "tool.completed":
+		return []string{"tool", "duration", "error"}, true
+	case "reasoning.available":
+		return []string{"text"}, true
+	case "subagent.start", "subagent.complete":
+		return append([]string{"preview"}, subagentFields[:]...), true
+	}
+	return nil, false
+}
+
 // streamed returns the members that the provider streams for the event, and
 // false for an event that it drops (vectors: events.json, events-full-stream).
 func (e Event) streamed() (canon.Object, bool) {

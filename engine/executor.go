@@ -96,6 +96,7 @@ func (n *Namespace) rest() {
 // dismiss ends the contexts of the run's executors.
 func (n *Namespace) dismiss(id RunID, why error) {
 	for _, x := range n.executors[id] {
+		x.unpark() // it is busy from now on, not from when it comes to run
 		x.cancel(why)
 	}
 }

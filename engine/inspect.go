@@ -49,7 +49,7 @@ func (n *Namespace) inspect(id RunID, now int64) (Inspection, error) {
 		return Inspection{}, refuseRun(RunNotFound, id)
 	}
 	x := rec.execution.copy()
-	in := Inspection{Run: rec.observation(), Cached: rec.run != nil,
+	in := Inspection{Run: rec.seen(), Cached: rec.run != nil,
 		Pending: x.pending, Decisions: x.decisions, Steers: x.steers, Steering: x.policy}
 	if rec.row != nil {
 		in.Row = &Row{Status: rec.row.run.status, UpdatedAt: time.Unix(0, rec.row.updated).UTC()}

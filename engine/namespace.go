@@ -273,6 +273,7 @@ type Counts struct {
 func (n *Namespace) Counts() Counts {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.look()
 	w := n.world
 	return Counts{Cached: w.cached, Durable: w.durable, Active: w.active,
 		Admitted: int(w.admitted), Streams: len(n.streams)}
@@ -312,7 +313,7 @@ func (n *Namespace) Runs() []*Run {
 	var runs []*Run
 	for it := w.records.Iterator(); !it.Done(); {
 		_, rec, _ := it.Next()
-		if run := rec.observation(); run.scope.same(scope) {
+		if run := rec.seen(); run.scope.same(scope) {
 			runs = append(runs, run)
 		}
 	}
@@ -326,11 +327,24 @@ func (n *Namespace) Runs() []*Run {
 }
 
 // observation is what is known of the run without reading its row back.
+//
+// An executor of an earlier gateway process may still show as active in it; see seen.
 func (rec *record) observation() *Run {
 	if rec.run != nil {
 		return rec.run
 	}
 	return rec.row.run
+}
+
+// seen is the observation as it may be shown: only a cached run has an executor here.
+func (rec *record) seen() *Run {
+	run := rec.observation()
+	if rec.run != nil || !run.active {
+		return run
+	}
+	idle := *run
+	idle.active = false
+	return &idle
 }
 
 func (n *Namespace) close() {

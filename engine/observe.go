@@ -80,17 +80,29 @@ func (n *Namespace) Observe(id RunID, o Observation) (*Run, error) {
 // Ask is Observe of a run that waits for the approval. It returns the approval's
 // number, which its Decision will have; it fails with RunForeign too.
 func (n *Namespace) Ask(id RunID, approval canon.Object) (number uint64, err error) {
+	if approval == nil {
+		approval = canon.Object{}
+	}
+	n.mu.Lock()
+	_, err = n.executing(id)
+	n.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
 	rec, err := n.observe(id, Observation{Status: WaitingForApproval, Approval: approval})
 	if err != nil {
 		return 0, err
 	}
-	if rec.execution == nil {
+	if rec.execution == nil { // its gateway process went in between
 		return 0, refuseRun(RunForeign, id)
 	}
 	return rec.execution.asks, nil
 }
 
 func (n *Namespace) observe(id RunID, o Observation) (*record, error) {
+	if o.Status > Interrupted {
+		return nil, refuse(StatusInvalid)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	w, now, err := n.begin()

@@ -62,6 +62,8 @@ const (
 	RunSettled
 	// RunForeign: a control would act for an executor that another gateway owns.
 	RunForeign
+	// StatusInvalid: a control reports a state that runs do not have.
+	StatusInvalid
 	// QueueFull: the run's event queue has reached its bound in bytes.
 	QueueFull
 	// Closed: the engine was closed.
@@ -95,6 +97,7 @@ var reasonTexts = [...]string{
 	Unsupported:            "Mockingbird: %s",
 	RunSettled:             "terminal runs cannot be changed",
 	RunForeign:             "run %s has no executor in this gateway process; only observe may move it",
+	StatusInvalid:          "status must be one of queued, running, waiting_for_approval, stopping, completed, failed, cancelled, interrupted",
 	QueueFull:              "the event queue of run %s is full; subscribe to it, or raise its bound",
 	Closed:                 "hermesfake is closed",
 }

@@ -70,7 +70,7 @@ func ReadSteer(body []byte) (string, error) {
 func steerText(v canon.Value) string {
 	switch v := v.(type) {
 	case canon.String:
-		return string(v)
+		return firstCharacters(string(v), maxSteerText)
 	case canon.Array:
 		return PartsText(v)
 	}
@@ -80,14 +80,13 @@ func steerText(v canon.Value) string {
 // PartsText returns the text of content parts: parts of type text, input_text or
 // output_text, plain strings and nested arrays, joined by newlines and cut at the provider's bounds.
 func PartsText(parts canon.Array) string {
-	return firstCharacters(strings.Join(steerParts(nil, parts, 1), "\n"), maxSteerText)
+	return firstCharacters(strings.Join(steerParts(nil, parts, 0), "\n"), maxSteerText)
 }
 
+// steerParts collects the texts of an array: of its first 1000 items, and of arrays up to 10 levels
+// below it.
 func steerParts(parts []string, array canon.Array, depth int) []string {
-	for _, v := range array {
-		if len(parts) >= maxSteerParts {
-			break
-		}
+	for _, v := range array[:min(len(array), maxSteerParts)] {
 		switch v := v.(type) {
 		case canon.String:
 			if v != "" {
@@ -101,10 +100,9 @@ func steerParts(parts []string, array canon.Array, depth int) []string {
 			kind, _ := v.Get("type")
 			switch kind {
 			case canon.String("text"), canon.String("input_text"), canon.String("output_text"):
-				if text, _ := v.Get("text"); canon.Truth(text) {
-					if text, ok := text.(canon.String); ok {
-						parts = append(parts, string(text))
-					}
+				text, _ := v.Get("text")
+				if text, ok := text.(canon.String); ok && text != "" {
+					parts = append(parts, string(text))
 				}
 			}
 		}

@@ -55,6 +55,7 @@ func (n *Namespace) sweep(at int64) (removed int) {
 		removed++
 		w.cached--
 		w.put(id, &record{row: rec.row, queue: rec.queue})
+		n.transition(id)
 	}
 	n.commit(w)
 	return removed
@@ -81,6 +82,7 @@ func (n *Namespace) prune(now int64) {
 		without := *rec
 		without.row = nil
 		w.put(id, &without)
+		n.transition(id)
 	}
 	n.commit(w)
 }

@@ -1,8 +1,10 @@
 package handler
 
 import (
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -99,6 +101,9 @@ func (h *Handler) adminMoveClock(c *adminCall) *Reply {
 		move = c.space.engine.ChangeClock
 	}
 	state, err := move(change)
+	if isRefusal(err) {
+		return adminError(http.StatusServiceUnavailable, err.Error())
+	}
 	if err != nil {
 		return adminError(http.StatusBadRequest, err.Error())
 	}
@@ -127,20 +132,23 @@ func nanos(v canon.Value) (int64, bool) {
 	return int64(whole)*1e6 + int64(math.Round(rest*1e6)), true
 }
 
-var instantLayouts = [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly}
+var instantLayouts = [...]string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999",
+	"2006-01-02T15:04Z07:00", "2006-01-02T15:04", time.DateOnly,
+}
 
 // instant reads a time in milliseconds since 1970, or in ISO 8601.
 func (a *arguments) instant(name string, v canon.Value) time.Time {
 	if text, ok := v.(canon.String); ok {
 		for _, layout := range instantLayouts {
-			if t, err := time.Parse(layout, string(text)); err == nil {
+			if t, err := time.Parse(layout, string(text)); err == nil && engine.ValidTime(t) {
 				return t
 			}
 		}
-	} else if n, ok := nanos(v); ok {
+	} else if n, ok := nanos(v); ok && engine.ValidTime(time.Unix(0, n)) {
 		return time.Unix(0, n)
 	}
-	a.fail(name, "must be milliseconds since 1970 or an ISO 8601 time")
+	a.fail(name, "must be milliseconds since 1970 or an ISO 8601 time, in the years 1970 to 2199")
 	return time.Time{}
 }
 
@@ -150,11 +158,17 @@ func (a *arguments) duration(name string, v canon.Value) time.Duration {
 		if d, ok := parseDuration(string(text)); ok {
 			return d
 		}
-	} else if n, ok := nanos(v); ok && n >= 0 {
+	} else if n, ok := nanos(v); ok && n >= 0 && !negative(v) {
 		return time.Duration(n)
 	}
 	a.fail(name, `must be milliseconds, or a time such as "90s", "15m", "2h" or "3d", and not negative`)
 	return 0
+}
+
+// negative finds numbers too that are less than the clock counts.
+func negative(v canon.Value) bool {
+	f, ok := v.(canon.Float)
+	return ok && f < 0
 }
 
 func parseDuration(text string) (time.Duration, bool) {
@@ -204,6 +218,9 @@ func (e *Entry) json() entryJSON {
 
 func (h *Handler) adminRequests(c *adminCall) *Reply {
 	operation := Operation(c.query.Get("operationId"))
+	if operation != "" && !slices.Contains(operations, operation) {
+		return adminError(http.StatusBadRequest, fmt.Sprintf("requests: operationId must be one of %v", operations))
+	}
 	number := func(name string) (n int64, ok bool, err error) {
 		text := c.query.Get(name)
 		if text == "" {

@@ -50,6 +50,7 @@ var envelopes = map[engine.Reason]envelope{
 	engine.Unsupported:            {status: 501, kind: unsupportedError, code: unsupportedCode},
 	engine.RunSettled:             {status: 409, code: "mock_terminal_run"},
 	engine.RunForeign:             {status: 409, code: "mock_foreign_run"},
+	engine.StatusInvalid:          {status: 400},
 	engine.QueueFull:              {status: 409, code: "mock_queue_full"},
 	engine.Closed:                 {status: 503, code: "mock_closed"},
 }

@@ -277,7 +277,8 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 		e.Path = c.path[:maxJournalPath]
 	}
 	if reply.Status == http.StatusNotImplemented {
-		e.ContentType, e.BodyBytes = field(c.request.Header, "Content-Type"), c.request.ContentLength
+		kind := field(c.request.Header, "Content-Type")
+		e.ContentType, e.BodyBytes = kind[:min(len(kind), maxJournalType)], c.request.ContentLength
 	}
 	c.space.journal.add(logged{e, c.run, c.known})
 	h.metrics.add(&e)

@@ -25,7 +25,11 @@ type Entry struct {
 	BodyBytes   int64         // likewise; -1 where unknown
 }
 
-const maxJournalPath = 1024
+// Bounds of what an entry keeps, in bytes.
+const (
+	maxJournalPath = 1024
+	maxJournalType = 128
+)
 
 // DefaultJournalSize is how many entries a namespace's journal keeps.
 const DefaultJournalSize = 1000

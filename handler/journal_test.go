@@ -129,7 +129,7 @@ func TestJournal(t *testing.T) {
 	}
 
 	for query, count := range map[string]int{
-		"?operationId=RunStop": 2, "?operationId=runstop": 0, "?status=404": 2, "?status=0": 0, "?limit=3": 3, "?limit=0": 0,
+		"?operationId=RunStop": 2, "?status=404": 2, "?status=0": 0, "?limit=3": 3, "?limit=0": 0,
 		"?limit=1000": 21, "?status=202&operationId=RunCreate": 3, "?since=1700000000001": 18, "?since=1700000000002": 0,
 		"?since=-5": 21, "?status=&limit=": 21, "?namespace=other": 1,
 		"?since=1700000000001&limit=1&status=200": 1,

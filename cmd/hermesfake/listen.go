@@ -27,8 +27,12 @@ func listen(ctx context.Context, host string, port int, guarded bool) (net.Liste
 		// The address that was checked is listened on, not the name that led to it.
 		host = address.String()
 	}
+	network := "tcp"
+	if address, err := netip.ParseAddr(host); err == nil && address.Is4() {
+		network = "tcp4" // so that the URL shows the address that was asked for
+	}
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	listener, err := config.Listen(ctx, network, net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("%w; --port 0 picks a free port", err)
 	}
