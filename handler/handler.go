@@ -156,6 +156,7 @@ const namespaceHeader = "X-Mockingbird-Namespace"
 // Respond answers a request. It reads the request's body as far as it has to
 // and does not close it. An error is one of reading the body, and there is no reply.
 func (h *Handler) Respond(r *http.Request) (*Reply, error) {
+	r = canonical(r)
 	path := r.URL.EscapedPath()
 	if rest, ok := strings.CutPrefix(path, "/__admin"); ok && (rest == "" || rest[0] == '/') {
 		return h.respondAdmin(r, rest)
@@ -297,18 +298,29 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 	}
 }
 
-// field returns the first value of a header field. A request in process may
-// hold a name in another case, which a connection would have put right.
+// field returns the first value of a header field, whose name is canonical.
 func field(h http.Header, name string) string {
 	if values := h[name]; len(values) > 0 {
 		return values[0]
 	}
-	for k, values := range h {
-		if len(k) == len(name) && len(values) > 0 && strings.EqualFold(k, name) {
-			return values[0]
+	return ""
+}
+
+// canonical returns r with canonical names of its header fields. A connection
+// would have put them right; a request in process may hold others.
+func canonical(r *http.Request) *http.Request {
+	for name := range r.Header {
+		if http.CanonicalHeaderKey(name) != name {
+			with := *r
+			with.Header = make(http.Header, len(r.Header))
+			for name, values := range r.Header {
+				key := http.CanonicalHeaderKey(name)
+				with.Header[key] = append(with.Header[key], values...)
+			}
+			return &with
 		}
 	}
-	return ""
+	return r
 }
 
 // Entries returns a copy of the namespace's journal, oldest first, and how

@@ -170,11 +170,18 @@ func check(r *http.Request) error {
 	return nil
 }
 
+// tokenBytes are those that a token of RFC 9110 may have.
+var tokenBytes = func() (ok [256]bool) {
+	for c := '!'; c <= '~'; c++ {
+		ok[c] = !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	}
+	return ok
+}()
+
 // validToken reports whether s is a token of RFC 9110.
 func validToken(s string) bool {
 	for i := range len(s) {
-		c := s[i]
-		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+		if !tokenBytes[s[i]] {
 			return false
 		}
 	}
