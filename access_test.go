@@ -293,6 +293,21 @@ func TestGuardedControlPlane(t *testing.T) {
 				t.Errorf("a page of %q: %s %s, want %d", origin, res.Status, body, status)
 			}
 		}
+		// A page under a name that somebody has pointed at the server.
+		r, err := http.NewRequest("GET", base+"/__admin/hermes/runs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "evil.example.com"
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		res, err := rt.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != 403 {
+			t.Errorf("a page under another name: %s", res.Status)
+		}
 		if strings.Contains(base, "127.0.0.1") {
 			if res, body := exchange(t, rt, "POST", base+"/__admin/hermes/sweep", "", "Origin", base); res.StatusCode != 200 {
 				t.Errorf("its own page: %s %s", res.Status, body)

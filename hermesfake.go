@@ -39,7 +39,8 @@ type Fake struct {
 	namespace *engine.Namespace
 	all       bool // clock calls move every namespace
 
-	seen uint64 // admissions that WaitRun has returned; its own waits guard it
+	// Of WaitRun, whose waits guard it: admissions that were returned since a reset.
+	seen, resets uint64
 }
 
 // core is what the views of one fake share.

@@ -79,9 +79,9 @@ func (f *Fake) Run(id string) *Run {
 func (f *Fake) WaitRun(ctx context.Context) (*Run, error) {
 	for {
 		var number uint64
-		err := f.namespace.AwaitAdmission(ctx, func(last uint64) bool {
-			if f.seen > last { // reset since
-				f.seen = 0
+		err := f.namespace.AwaitAdmission(ctx, func(last, resets uint64) bool {
+			if f.resets != resets {
+				f.seen, f.resets = 0, resets
 			}
 			if f.seen == last {
 				return false

@@ -144,6 +144,7 @@ func (k *core) admitted(n *engine.Namespace, id engine.RunID, body []byte) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	run := view.run(id)
 	run.executor = n.Execute(id, cancel)
+	view.namespace = n.For(run.executor)
 	k.stage.playing.Add(1)
 	go func() {
 		defer k.stage.playing.Done()

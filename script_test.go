@@ -299,6 +299,29 @@ func TestScriptEndsWithItsGateway(t *testing.T) {
 	}
 }
 
+// A script from before a reset cannot touch the run after it, which has the same id.
+func TestScriptCannotOutliveAReset(t *testing.T) {
+	f := hermesfake.Start(t)
+	resume, refused := make(chan struct{}), make(chan error, 1)
+	f.Script(func(ctx context.Context, run *hermesfake.Run) {
+		run.Start()
+		<-resume
+		refused <- run.Complete("late")
+	}, hermesfake.ModelIs("old"))
+	id := submit(t, f, `{"input": "x", "model": "old"}`)
+	f.Reset()
+	if again := submit(t, f, `{"input": "x"}`); again != id {
+		t.Fatalf("the id after a reset is %s, was %s", again, id)
+	}
+	close(resume)
+	if err := <-refused; !errors.Is(err, hermesfake.RunNotFound) {
+		t.Errorf("the old script's Complete: %v", err)
+	}
+	if got := f.Run(id).Status(); got != hermesfake.Queued {
+		t.Errorf("the new run is %s", got)
+	}
+}
+
 func TestScriptIsChosen(t *testing.T) {
 	f := hermesfake.Start(t)
 	say := func(text string) func(context.Context, *hermesfake.Run) {

@@ -2,6 +2,7 @@ package hermesfake
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hermesfake/hermesfake/engine"
@@ -84,6 +85,9 @@ func (f *Fake) Advance(d time.Duration) error {
 // SetTime makes the clock show t, be it later or earlier; a frozen clock stays
 // frozen. A time outside of the years 1970 to 2199 is an error that wraps ErrClock.
 func (f *Fake) SetTime(t time.Time) error {
+	if !engine.ValidTime(t) {
+		return fmt.Errorf("%w: set: must be in the years 1970 to 2199", ErrClock)
+	}
 	return f.changeClock(engine.ClockChange{Set: t})
 }
 

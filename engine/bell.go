@@ -15,6 +15,8 @@ type bell struct {
 type waiter struct {
 	rung     chan struct{}
 	executor *Executor // who waits, nil for others than executors
+	timed    bool      // it waits for a running clock, too
+	left     time.Duration
 }
 
 func (b *bell) add(w *waiter) {
@@ -43,39 +45,50 @@ func (w *waiter) wake() {
 // error, ends it. An executor counts as at rest meanwhile.
 func (n *Namespace) wait(ctx context.Context, x *Executor, b func() *bell, until int64, ready func() (bool, error)) error {
 	for {
-		n.mu.Lock()
-		if n.closed {
-			n.mu.Unlock()
-			return refuse(Closed)
-		}
-		n.runDue(n.world.clock.now())
-		done, err := ready()
-		if done || err != nil {
-			n.mu.Unlock()
+		w, on, err := n.enlist(x, b, until, ready)
+		if w == nil {
 			return err
 		}
-		w := &waiter{rung: make(chan struct{}), executor: x}
-		on := b()
-		on.add(w)
-		timed := until != 0 && !n.world.clock.frozen
-		left := time.Duration(until - n.world.clock.now())
-		if until != 0 {
-			n.sleepers[w] = until
-		}
-		x.park()
-		n.mu.Unlock()
-		err = waitFor(ctx, w.rung, timed, left)
-		n.mu.Lock()
-		if _, still := on.waiters[w]; still {
-			delete(on.waiters, w)
-			x.unpark()
-		}
-		delete(n.sleepers, w)
-		n.mu.Unlock()
+		err = waitFor(ctx, w.rung, w.timed, w.left)
+		n.discharge(w, on)
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// enlist registers a waiter, unless ready says that there is nothing to wait
+// for. ready may be a stranger's, and panic.
+func (n *Namespace) enlist(x *Executor, b func() *bell, until int64, ready func() (bool, error)) (*waiter, *bell, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil, nil, refuse(Closed)
+	}
+	n.runDue(n.world.clock.now())
+	if done, err := ready(); done || err != nil {
+		return nil, nil, err
+	}
+	w := &waiter{rung: make(chan struct{}), executor: x}
+	on := b()
+	on.add(w)
+	if until != 0 {
+		w.timed = !n.world.clock.frozen
+		w.left = time.Duration(until - n.world.clock.now())
+		n.sleepers[w] = until
+	}
+	x.park()
+	return w, on, nil
+}
+
+func (n *Namespace) discharge(w *waiter, from *bell) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, still := from.waiters[w]; still {
+		delete(from.waiters, w)
+		w.executor.unpark()
+	}
+	delete(n.sleepers, w)
 }
 
 // Sleep waits for d on the namespace's clock: a frozen one must be moved. It
@@ -121,11 +134,11 @@ func (n *Namespace) forgetTransitions(id RunID) {
 }
 
 // AwaitAdmission waits until ready says so of the number of admissions since
-// the first use or the last reset. ready is never called twice at once. It
+// the first use or the last reset, and the number of resets. ready is never called twice at once. It
 // returns the context's error, or Closed.
-func (n *Namespace) AwaitAdmission(ctx context.Context, ready func(last uint64) bool) error {
+func (n *Namespace) AwaitAdmission(ctx context.Context, ready func(last, resets uint64) bool) error {
 	return n.wait(ctx, nil, func() *bell { return &n.admissions }, 0, func() (bool, error) {
-		return ready(n.world.admitted), nil
+		return ready(n.world.admitted, n.resets), nil
 	})
 }
 

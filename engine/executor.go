@@ -24,7 +24,12 @@ type Executor struct {
 	cancel context.CancelCauseFunc
 	parked bool
 	over   bool
+	gone   bool // its gateway process is gone, and its run with it
 }
+
+// For returns a view of the namespace for what an executor does. It fails
+// with RunNotFound once the executor's gateway process is gone: a run after a reset may have the same id.
+func (n *Namespace) For(x *Executor) *Namespace { return &Namespace{n.state, n.who, x} }
 
 // Execute registers an executor of the run. cancel is called when the run is to
 // stop, was settled, or lost its gateway process. The executor must call Done in the end.
@@ -37,6 +42,7 @@ func (n *Namespace) Execute(id RunID, cancel context.CancelCauseFunc) *Executor 
 	case n.closed:
 		cancel(refuse(Closed))
 	case rec == nil || rec.run == nil:
+		x.gone = true
 		cancel(ErrGatewayGone)
 	case rec.run.status.Terminal():
 		cancel(ErrSettled)
@@ -58,7 +64,9 @@ func (x *Executor) Done() {
 		return
 	}
 	x.over = true
-	n.rest()
+	if !x.parked {
+		n.rest()
+	}
 	for i, o := range n.executors[x.run] {
 		if o == x {
 			n.executors[x.run] = append(n.executors[x.run][:i:i], n.executors[x.run][i+1:]...)
@@ -78,7 +86,7 @@ func (x *Executor) park() {
 }
 
 func (x *Executor) unpark() {
-	if x != nil && x.parked {
+	if x != nil && x.parked && !x.over {
 		x.parked = false
 		x.ns.busy++
 	}
@@ -96,6 +104,7 @@ func (n *Namespace) rest() {
 // dismiss ends the contexts of the run's executors.
 func (n *Namespace) dismiss(id RunID, why error) {
 	for _, x := range n.executors[id] {
+		x.gone = x.gone || why == ErrGatewayGone
 		x.unpark() // it is busy from now on, not from when it comes to run
 		x.cancel(why)
 	}
@@ -111,12 +120,12 @@ func (n *Namespace) dismissAll(why error) {
 // does not come to rest, because it waits for something of its own.
 const patience = time.Second
 
-// awaitRest waits until no executor is busy.
-func (n *Namespace) awaitRest() {
+// awaitRest waits until no executor is busy, and reports whether that is so.
+func (n *Namespace) awaitRest() bool {
 	n.mu.Lock()
-	if n.busy == 0 || n.closed {
+	if n.busy <= 0 || n.closed {
 		n.mu.Unlock()
-		return
+		return true
 	}
 	if n.atRest == nil {
 		n.atRest = make(chan struct{})
@@ -124,6 +133,12 @@ func (n *Namespace) awaitRest() {
 	atRest := n.atRest
 	n.mu.Unlock()
 	waitFor(context.Background(), atRest, true, patience)
+	select {
+	case <-atRest:
+		return true
+	default:
+		return false
+	}
 }
 
 // nextSleeper is the earliest moment that an executor sleeps for.

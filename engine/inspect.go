@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Inspection is all that is known of a run. Looking changes nothing, and reads
 // no row back.
@@ -50,7 +53,8 @@ func (n *Namespace) inspect(id RunID, now int64) (Inspection, error) {
 	}
 	x := rec.execution.copy()
 	in := Inspection{Run: rec.seen(), Cached: rec.run != nil,
-		Pending: x.pending, Decisions: x.decisions, Steers: x.steers, Steering: x.policy}
+		Pending: slices.Clone(x.pending), Decisions: slices.Clone(x.decisions),
+		Steers: slices.Clone(x.steers), Steering: x.policy}
 	if rec.row != nil {
 		in.Row = &Row{Status: rec.row.run.status, UpdatedAt: time.Unix(0, rec.row.updated).UTC()}
 	}

@@ -11,7 +11,8 @@ import (
 // from any goroutine; each is one step, and runs what fell due before it.
 type Namespace struct {
 	*state
-	who *Scope // whose view this is; nil: the engine's own
+	who    *Scope    // whose view this is; nil: the engine's own
+	acting *Executor // whose view this is; nil: no executor's
 }
 
 // state is what the views of a namespace share.
@@ -37,6 +38,7 @@ type state struct {
 	busy        int // executors not at rest
 	atRest      chan struct{}
 
+	resets uint64
 	closed bool
 }
 
@@ -58,7 +60,7 @@ func newNamespace(e *Engine, name string, c clock) *Namespace {
 
 // As returns a view of the namespace for the requests of a scope, as a profile has one of its own. SetScope
 // overrides it for all views.
-func (n *Namespace) As(s *Scope) *Namespace { return &Namespace{n.state, s} }
+func (n *Namespace) As(s *Scope) *Namespace { return &Namespace{n.state, s, n.acting} }
 
 // scopeIn is whose requests the view's are, in the given world.
 func (n *Namespace) scopeIn(w *world) *Scope {
@@ -86,6 +88,9 @@ func (n *Namespace) begin() (*world, int64, error) {
 func (n *Namespace) settle() (int64, error) {
 	if n.closed {
 		return 0, refuse(Closed)
+	}
+	if n.acting != nil && n.acting.gone {
+		return 0, refuseRun(RunNotFound, n.acting.run)
 	}
 	now := n.world.clock.now()
 	n.runDue(now)
@@ -120,13 +125,13 @@ func (n *Namespace) ChangeClock(by ClockChange) (ClockState, error) {
 		return n.Clock(), err
 	}
 	if by.Advance > 0 {
-		n.awaitRest()
+		patient := n.awaitRest()
 		first := by
 		first.Advance, first.Freeze = 0, nil
 		if first != (ClockChange{}) {
 			n.moveClock(first)
 		}
-		by = ClockChange{Advance: n.stepThrough(by.Advance), Freeze: by.Freeze}
+		by = ClockChange{Advance: n.stepThrough(by.Advance, patient), Freeze: by.Freeze}
 	}
 	n.moveClock(by)
 	n.awaitRest()
@@ -144,8 +149,8 @@ func (n *Namespace) tryClock(by ClockChange) error {
 }
 
 // stepThrough advances to each moment within d that an executor sleeps for,
-// and returns what is left of d.
-func (n *Namespace) stepThrough(d time.Duration) time.Duration {
+// and returns what is left of d. Once an executor has not come to rest in time, it is not waited for again.
+func (n *Namespace) stepThrough(d time.Duration, patient bool) time.Duration {
 	for {
 		n.mu.Lock()
 		until, ok := n.nextSleeper()
@@ -156,7 +161,7 @@ func (n *Namespace) stepThrough(d time.Duration) time.Duration {
 		}
 		d -= step
 		n.moveClock(ClockChange{Advance: step})
-		n.awaitRest()
+		patient = patient && n.awaitRest()
 	}
 }
 
@@ -255,6 +260,7 @@ func (n *Namespace) Reset() error {
 	n.breakStreams(ErrStreamLost)
 	n.commit(newWorld(n.world.clock, n.engine.config.Gateway, now))
 	clear(n.keys)
+	n.resets++
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
 	return nil

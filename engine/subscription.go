@@ -88,6 +88,7 @@ func (n *Namespace) Subscribe(id RunID) (*Subscription, error) {
 	l.waiting = append(l.waiting, s)
 	n.rejoin(s, now)
 	n.alarms.put(s)
+	n.transition(id)
 	return s, nil
 }
 
@@ -255,6 +256,7 @@ func (n *Namespace) deliver(id RunID, now int64, items ...item) bool {
 
 // endQueue removes a run's queue. Those still in line are left on keepalives.
 func (n *Namespace) endQueue(id RunID) {
+	defer n.transition(id)
 	if l := n.lines[id]; l != nil {
 		for _, s := range l.waiting {
 			s.queued = false

@@ -137,19 +137,27 @@ func (h *Handler) guard(r *http.Request) *Reply {
 	if origin := field(r.Header, "Origin"); origin != "" && !h.ownOrigin(origin, r) {
 		return adminError(http.StatusForbidden, "the control plane takes no requests from other origins")
 	}
+	if field(r.Header, "Sec-Fetch-Site") != "" && !h.ownName(r.Host) {
+		return adminError(http.StatusForbidden, "the control plane takes no requests of browsers under this name")
+	}
 	if h.adminKey.set && !h.adminKey.is(field(r.Header, adminKeyHeader)) {
 		return adminError(http.StatusUnauthorized, "the control plane needs its admin key in x-mockingbird-admin-key")
 	}
 	return nil
 }
 
-// ownOrigin reports whether a page of this very server asks. Without an admin
-// key, a name that is not loopback's may be one that somebody else has pointed here.
+// ownOrigin reports whether a page of this very server asks.
 func (h *Handler) ownOrigin(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
 		return false
 	}
-	name := u.Hostname()
+	return h.ownName(u.Host)
+}
+
+// ownName reports whether a host can be trusted to be this server's. Without
+// an admin key, a name may be one that somebody else has pointed here.
+func (h *Handler) ownName(host string) bool {
+	name := (&url.URL{Host: host}).Hostname()
 	return h.adminKey.set || net.ParseIP(name) != nil || strings.EqualFold(name, "localhost")
 }

@@ -10,6 +10,9 @@ import (
 // maxBody bounds a request's body, in bytes, as the provider does.
 const maxBody = 10_000_000
 
+// maxEmptyReads is how often a body may give nothing in a row.
+const maxEmptyReads = 100
+
 // keptBuffer is the largest buffer that goes back to the pool.
 const keptBuffer = 64 << 10
 
@@ -37,7 +40,7 @@ func readBody(r *http.Request) (*buffer, error) {
 	if r.Body == nil {
 		return b, nil
 	}
-	for {
+	for empty := 0; ; {
 		if len(b.bytes) == cap(b.bytes) {
 			b.bytes = append(b.bytes, 0)[:len(b.bytes)]
 		}
@@ -51,6 +54,12 @@ func readBody(r *http.Request) (*buffer, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if empty++; n > 0 {
+			empty = 0
+		}
+		if empty == maxEmptyReads {
+			return nil, io.ErrNoProgress
 		}
 	}
 }

@@ -183,6 +183,7 @@ func (h *Handler) Respond(r *http.Request) (*Reply, error) {
 				reply, err = h.through(&c)
 			}
 			if err != nil {
+				h.record(&c, h.finish(&Reply{}, r, s), began)
 				return nil, err
 			}
 		}
@@ -206,7 +207,7 @@ func (c *Call) locate() {
 
 // operate answers a call that was located.
 func (h *Handler) operate(c *Call) (*Reply, error) {
-	if c.request.ContentLength > maxBody {
+	if c.request.ContentLength > maxBody && c.request.Method == http.MethodPost {
 		return tooLarge(), nil
 	}
 	if c.route.operation != "" || c.route.missing != "" {
@@ -266,16 +267,13 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 		At:        reply.at,
 		Namespace: c.space.engine.Name(),
 		Operation: c.route.operation,
-		Method:    c.request.Method,
-		Path:      c.path,
+		Method:    c.request.Method[:min(len(c.request.Method), maxJournalMethod)],
+		Path:      strings.Clone(c.path[:min(len(c.path), maxJournalPath)]), // a part of the request's line, which it would pin
 		Status:    reply.Status,
 		Duration:  time.Since(began),
 		Unmatched: c.route.operation == "" && c.route.missing == "",
 		FaultID:   c.fault,
 		Accepted:  c.accept,
-	}
-	if len(c.path) > maxJournalPath {
-		e.Path = c.path[:maxJournalPath]
 	}
 	if reply.Status == http.StatusNotImplemented {
 		kind := field(c.request.Header, "Content-Type")

@@ -27,8 +27,9 @@ type Entry struct {
 
 // Bounds of what an entry keeps, in bytes.
 const (
-	maxJournalPath = 1024
-	maxJournalType = 128
+	maxJournalPath   = 1024
+	maxJournalType   = 128
+	maxJournalMethod = 32
 )
 
 // DefaultJournalSize is how many entries a namespace's journal keeps.
