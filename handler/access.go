@@ -39,22 +39,9 @@ type profile struct {
 	key   secret
 }
 
-// cutProfile splits /p/NAME from the front of a path.
-func cutProfile(path string) (name, rest string, ok bool) {
-	after, ok := strings.CutPrefix(path, "/p/")
-	if !ok {
-		return "", path, false
-	}
-	name, rest, _ = strings.Cut(after, "/")
-	if decoded, err := url.PathUnescape(name); err == nil {
-		name = decoded
-	}
-	return name, "/" + rest, true
-}
-
 // enter finds the profile of the call's path. A reply is that to a profile there is none of.
 func (h *Handler) enter(c *Call) *Reply {
-	name, rest, named := cutProfile(c.path)
+	name, rest, named := cutName(c.path, "/p/")
 	if !named {
 		c.profile = &h.profiles[0].profile
 		c.gateway = c.space.gateways[0]

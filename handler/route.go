@@ -104,9 +104,10 @@ func (r *route) takes(method string) (allow string, ok bool) {
 	return r.method, false
 }
 
-// cutNamespace splits /ns/NAME from the front of a path.
-func cutNamespace(path string) (name, rest string, ok bool) {
-	after, ok := strings.CutPrefix(path, "/ns/")
+// cutName splits a prefix and the name behind it, such as /ns/NAME, from the
+// front of a path.
+func cutName(path, prefix string) (name, rest string, ok bool) {
+	after, ok := strings.CutPrefix(path, prefix)
 	if !ok {
 		return "", path, false
 	}
@@ -116,3 +117,6 @@ func cutNamespace(path string) (name, rest string, ok bool) {
 	}
 	return name, "/" + rest, true
 }
+
+// cutNamespace splits /ns/NAME from the front of a path.
+func cutNamespace(path string) (name, rest string, ok bool) { return cutName(path, "/ns/") }
