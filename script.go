@@ -168,14 +168,22 @@ func (st *stage) choose(namespace string, body []byte) func(context.Context, *Ru
 	}
 	s := readSubmission(body)
 	for _, c := range candidates {
-		if c.isFor(s) {
+		if st.isFor(c, s) {
 			return c.play
 		}
 	}
 	return nil
 }
 
-func (c *script) isFor(s Submission) bool {
+// isFor reports whether the script is for the submission. A condition that
+// panics chooses nothing, and is reported to Start.
+func (st *stage) isFor(c script, s Submission) (yes bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			yes = false
+			st.fail(fmt.Errorf("%w: a condition panicked: %v\n%s", ErrScript, p, debug.Stack()))
+		}
+	}()
 	for _, when := range c.when {
 		if !when(s) {
 			return false

@@ -299,6 +299,18 @@ func TestScriptEndsWithItsGateway(t *testing.T) {
 	}
 }
 
+func TestConditionPanics(t *testing.T) {
+	f := hermesfake.New()
+	defer f.Close()
+	f.Script(func(ctx context.Context, run *hermesfake.Run) { run.Complete("wrong") }, func(hermesfake.Submission) bool { panic("boom") })
+	f.Script(func(ctx context.Context, run *hermesfake.Run) { run.Complete("right") })
+	run := f.Run(submit(t, f, `{"input": "x"}`))
+	awaitSettled(t, run)
+	if errs := f.ScriptErrors(); !strings.Contains(run.JSON(), "right") || len(errs) != 1 || !strings.Contains(errs[0].Error(), "boom") {
+		t.Errorf("%s, %v", run.JSON(), errs)
+	}
+}
+
 // A script from before a reset cannot touch the run after it, which has the same id.
 func TestScriptCannotOutliveAReset(t *testing.T) {
 	f := hermesfake.Start(t)
