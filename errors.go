@@ -20,7 +20,7 @@ var (
 	ErrUnknownHost = transport.ErrUnknownHost
 )
 
-// Reasons why a control of a run is refused, for errors.Is.
+// Reasons why a call is refused, for errors.Is.
 const (
 	// RunNotFound: there is no such run in the scope.
 	RunNotFound = engine.RunNotFound
@@ -32,6 +32,8 @@ const (
 	StatusInvalid = engine.StatusInvalid
 	// QueueFull: the run's event queue has reached its bound.
 	QueueFull = engine.QueueFull
+	// StorageFailed: the store of WithStore failed, and nothing has changed.
+	StorageFailed = engine.StorageFailed
 	// Closed: the fake was closed.
 	Closed = engine.Closed
 )

@@ -11,6 +11,7 @@
 package hermesfake
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
@@ -110,6 +111,17 @@ func (f *Fake) Namespace(name string) (*Fake, error) {
 	return f.core.view(f.handler.In(name), name), nil
 }
 
+// DropNamespace forgets a namespace, its rows in the store of WithStore too, until its
+// next use. Its event streams break, and views of it are closed. The namespace of the
+// fake itself cannot be dropped, which is an error that wraps ErrNamespace; Reset it.
+// It fails with StorageFailed if the store does not drop the rows, and nothing has changed.
+func (f *Fake) DropNamespace(name string) error {
+	if name == f.core.fake.namespace.Name() {
+		return fmt.Errorf("%w: %s is the fake's own: use Reset", ErrNamespace, name)
+	}
+	return f.core.fake.handler.DropNamespace(name)
+}
+
 // RoundTrip answers a request in process. A request to a host that is not the
 // fake's, and that no stub of Mock answers, is an error that wraps
 // ErrUnknownHost, never a network call unless WithFallback makes it one.
@@ -135,6 +147,7 @@ func (f *Fake) Seed() uint64 { return f.core.config.seed }
 
 // Close ends every event stream, every delay and whoever waits, and returns when the
 // scripts that still play have ended, so a script must not call it; what comes later is refused.
+// The store of WithStore stays open, and can be given to another fake.
 // It belongs to the whole fake, not to a view. Calling it again does nothing.
 func (f *Fake) Close() {
 	f.core.stage.close()

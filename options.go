@@ -136,6 +136,15 @@ func WithAdminKey(key string) Option {
 	return func(c *config) { c.handler.AdminKey = key }
 }
 
+// WithStore keeps the rows of keyed runs in s, which outlives the fake: a fake that is
+// made with the same store knows them, as a gateway does after a restart. Package
+// engine/badgerstore keeps them on disk, engine.NewMemoryStore in memory. Who opened the
+// store closes it, after the fake. While another fake uses it, every operation fails with
+// StorageFailed. The default, and what nil stands for, is no store.
+func WithStore(s engine.Store) Option {
+	return func(c *config) { c.engine.Store = s }
+}
+
 // WithLogger writes a line for each request to l. The default, and what nil
 // stands for, is silence.
 func WithLogger(l *slog.Logger) Option {

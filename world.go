@@ -62,8 +62,9 @@ func (f *Fake) SetDraining(draining bool) {
 
 // Reset takes the namespace back to its first use: no runs, no rows, the
 // default scope, the capacity that New was given, ids from the beginning, so a *Run from before may mean a new
-// run. Clock, journal, scripts and fault rules stay. On the fake itself it resets the default namespace.
-func (f *Fake) Reset() { f.namespace.Reset() }
+// run. Clock, journal, scripts and fault rules stay. On the fake itself it resets the default namespace. It
+// fails with StorageFailed if the store of WithStore does not drop the rows, and nothing has changed.
+func (f *Fake) Reset() error { return f.namespace.Reset() }
 
 // Clock is what a clock shows.
 type Clock = engine.ClockState

@@ -186,7 +186,7 @@ func lowerASCII(s string) string {
 
 // Approve answers pending approvals of a run and returns how many. The run
 // goes to running, even if others still wait or it was stopping. It fails with
-// RunNotFound, ApprovalNotActive or ApprovalNotPending.
+// RunNotFound, ApprovalNotActive, ApprovalNotPending or StorageFailed.
 func (n *Namespace) Approve(id RunID, a Answer) (resolved int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -199,7 +199,9 @@ func (n *Namespace) Approve(id RunID, a Answer) (resolved int, err error) {
 		return 0, err
 	}
 	if !rec.run.active {
-		n.commit(w)
+		if err := n.commit(w, id); err != nil {
+			return 0, err
+		}
 		return 0, refuseRun(ApprovalNotActive, id)
 	}
 	x := rec.execution.copy()
@@ -221,7 +223,9 @@ func (n *Namespace) Approve(id RunID, a Answer) (resolved int, err error) {
 	next.execution = &x
 	w.update(&next, &update{status: Running, lastEvent: approvalResponded}, now)
 	w.put(id, &next)
-	n.world = w
+	if err := n.commit(w, id); err != nil {
+		return 0, err
+	}
 	members := canon.Object{{Name: "choice", Value: canon.String(a.Choice)}}
 	if a.RequestID != "" {
 		members = append(members, canon.Member{Name: "request_id", Value: canon.String(a.RequestID)})

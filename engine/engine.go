@@ -41,6 +41,7 @@ type Config struct {
 	Gateway    Gateway // capacity and draining of a new or reset namespace
 	Scope      *Scope  // of requests where SetScope says nothing; default: DefaultProfile and DefaultIdentity
 	QueueBytes int     // bound of one run's event queue, in bytes; default: DefaultQueueBytes
+	Store      Store   // keeps the durable rows beyond the process; nil: nothing does
 }
 
 // Gateway is what a gateway process can be set to. It outlives a restart.
@@ -55,6 +56,10 @@ type Engine struct {
 	model  canon.Value
 	scope  *Scope
 
+	store    Store
+	storeErr error // why the store cannot be used
+	self     process
+
 	moving turnstile // held by who moves every clock
 
 	mu         sync.RWMutex
@@ -63,7 +68,8 @@ type Engine struct {
 	closed     bool
 }
 
-// New returns an engine that follows the system's clock.
+// New returns an engine that follows the system's clock. If Config.Store is in use by another engine, every
+// operation fails with StorageFailed.
 func New(config Config) *Engine {
 	if config.Model == "" {
 		config.Model = DefaultModel
@@ -74,13 +80,18 @@ func New(config Config) *Engine {
 	if config.QueueBytes <= 0 {
 		config.QueueBytes = DefaultQueueBytes
 	}
-	return &Engine{
+	e := &Engine{
 		config:     config,
 		moving:     newTurnstile(),
 		model:      canon.String(config.Model),
 		scope:      config.Scope,
 		namespaces: map[string]*Namespace{},
 	}
+	if config.Store != nil {
+		e.store, e.self = config.Store, thisProcess()
+		e.storeErr = e.store.Attach()
+	}
+	return e
 }
 
 // Namespace returns the namespace of a name, which begins with its first use.
@@ -101,12 +112,14 @@ func (e *Engine) Namespace(name string) (*Namespace, error) {
 		return n, nil
 	}
 	n = newNamespace(e, name, e.clock)
-	n.closed = e.closed
+	if n.closed = e.closed; !n.closed {
+		n.load()
+	}
 	e.namespaces[name] = n
 	return n, nil
 }
 
-// Namespaces returns the names in use, in alphabetical order.
+// Namespaces returns the names in use, and those that the store knows, in alphabetical order.
 func (e *Engine) Namespaces() []string {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -114,8 +127,7 @@ func (e *Engine) Namespaces() []string {
 	for name := range e.namespaces {
 		names = append(names, name)
 	}
-	slices.Sort(names)
-	return names
+	return e.withStored(names)
 }
 
 // Clock returns the clock of namespaces to come.
@@ -152,13 +164,19 @@ func (e *Engine) ChangeClock(by ClockChange) (ClockState, error) {
 }
 
 // Close ends every event stream and wakes whoever waits; operations fail with
-// Closed from then on.
+// Closed from then on. It does not close the store.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
 	e.closed = true
 	for _, n := range e.namespaces {
 		n.close()
+	}
+	if e.store != nil && e.storeErr == nil {
+		e.store.Detach()
 	}
 }
 

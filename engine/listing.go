@@ -7,7 +7,7 @@ func (n *Namespace) Admitted(number uint64) (run *Run, last uint64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.look()
-	if rec := n.world.record(mint(n.engine.config.Seed, n.name, number)); rec != nil {
+	if rec := n.world.record(mint(n.engine.config.Seed, n.name, n.before+number)); rec != nil {
 		run, ok = rec.seen(), true
 	}
 	return run, n.world.admitted, ok

@@ -25,6 +25,8 @@ type state struct {
 	mu      sync.Mutex
 	world   *world
 	keys    map[keyHash]RunID // finds the world's rows; follows from the world
+	storage *storage          // nil: the rows end with the process
+	before  uint64            // ids that were used, or reserved, by earlier processes
 	lines   map[RunID]*line
 	streams map[*Subscription]struct{}
 	alarms  alarms
@@ -38,8 +40,9 @@ type state struct {
 	busy        int // executors not at rest
 	atRest      chan struct{}
 
-	resets uint64
-	closed bool
+	resets   uint64
+	closed   bool
+	unloaded error // why the rows could not be read: every operation's error
 }
 
 func newNamespace(e *Engine, name string, c clock) *Namespace {
@@ -92,6 +95,9 @@ func (n *Namespace) settle() (int64, error) {
 	if n.acting != nil && n.acting.gone {
 		return 0, refuseRun(RunNotFound, n.acting.run)
 	}
+	if n.unloaded != nil {
+		return 0, n.unloaded
+	}
 	now := n.world.clock.now()
 	n.runDue(now)
 	return now, nil
@@ -106,8 +112,17 @@ func (n *Namespace) look() (now int64) {
 	return now
 }
 
-// commit makes w the world.
-func (n *Namespace) commit(w *world) { n.world = w }
+// commit makes w the world, in which the rows of the given runs may have changed. If they cannot be stored it fails
+// with StorageFailed, and nothing has changed.
+func (n *Namespace) commit(w *world, ids ...RunID) error {
+	if n.storage != nil {
+		if err := n.storage.save(n.world, w, n.before+w.admitted, ids); err != nil {
+			return err
+		}
+	}
+	n.world = w
+	return nil
+}
 
 // Clock returns the namespace's clock.
 func (n *Namespace) Clock() ClockState {
@@ -177,7 +192,7 @@ func (n *Namespace) moveClock(by ClockChange) {
 	next.clock, _ = next.clock.change(by)
 	now := next.clock.now()
 	next.nextSweep = min(next.nextSweep, now+int64(sweepInterval))
-	n.commit(&next)
+	n.world = &next
 	n.waitNoLongerThan(now)
 	n.runDue(now)
 	for s := range n.streams {
@@ -219,7 +234,7 @@ func (n *Namespace) SetScope(s *Scope) error {
 		return err
 	}
 	w.scope = s
-	n.commit(w)
+	n.world = w
 	return nil
 }
 
@@ -244,12 +259,13 @@ func (n *Namespace) SetGateway(maxConcurrentRuns *int, draining *bool) (Gateway,
 	if draining != nil {
 		w.gateway.Draining = *draining
 	}
-	n.commit(w)
+	n.world = w
 	return w.gateway, nil
 }
 
 // Reset takes the namespace back to its first use: no runs, no rows, the
-// default scope and gateway, ids from the beginning. The clock stays. Open event streams break.
+// default scope and gateway, ids from the beginning. The clock stays. Open event streams break. It fails with
+// StorageFailed if the rows cannot be dropped.
 func (n *Namespace) Reset() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -257,8 +273,15 @@ func (n *Namespace) Reset() error {
 	if err != nil {
 		return err
 	}
+	if err := n.engine.dropRows(n.name); err != nil {
+		return err
+	}
+	if n.storage != nil {
+		n.storage.owners, n.storage.reserved = nil, 0
+	}
 	n.breakStreams(ErrStreamLost)
-	n.commit(newWorld(n.world.clock, n.engine.config.Gateway, now))
+	n.world = newWorld(n.world.clock, n.engine.config.Gateway, now)
+	n.before = 0
 	clear(n.keys)
 	n.resets++
 	n.dismissAll(ErrGatewayGone)
@@ -304,7 +327,9 @@ func (n *Namespace) Run(id RunID) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.commit(w)
+	if err := n.commit(w, id); err != nil {
+		return nil, err
+	}
 	return rec.run, nil
 }
 
@@ -356,6 +381,11 @@ func (rec *record) seen() *Run {
 func (n *Namespace) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.end()
+}
+
+// end is close for who holds the lock.
+func (n *Namespace) end() {
 	if n.closed {
 		return
 	}

@@ -68,7 +68,7 @@ func (o *Observation) terminalFrame(u *update, id RunID, now int64) []byte {
 }
 
 // Observe reports the next state of a run, as its executor or, for a run that
-// another gateway owns, as that one would. It fails with RunNotFound, RunSettled or QueueFull.
+// another gateway owns, as that one would. It fails with RunNotFound, RunSettled, QueueFull or StorageFailed.
 func (n *Namespace) Observe(id RunID, o Observation) (*Run, error) {
 	rec, err := n.observe(id, o)
 	if err != nil {
@@ -113,9 +113,11 @@ func (n *Namespace) observe(id RunID, o Observation) (*record, error) {
 	if rec == nil {
 		return nil, refuseRun(RunNotFound, id)
 	}
-	rec = w.cachedRecord(id, rec, now)
+	rec = n.cachedRecord(w, id, rec, now)
 	if rec.run.status.Terminal() {
-		n.commit(w)
+		if err := n.commit(w, id); err != nil {
+			return nil, err
+		}
 		return nil, refuse(RunSettled)
 	}
 	next := *rec
@@ -141,7 +143,9 @@ func (n *Namespace) observe(id RunID, o Observation) (*record, error) {
 	}
 	w.update(&next, u, now)
 	w.put(id, &next)
-	n.world = w
+	if err := n.commit(w, id); err != nil {
+		return nil, err
+	}
 	if len(items) > 0 {
 		n.deliver(id, now, items...)
 	}

@@ -66,6 +66,8 @@ const (
 	StatusInvalid
 	// QueueFull: the run's event queue has reached its bound in bytes.
 	QueueFull
+	// StorageFailed: the store of durable rows failed, and nothing has changed.
+	StorageFailed
 	// Closed: the engine was closed.
 	Closed
 )
@@ -99,6 +101,7 @@ var reasonTexts = [...]string{
 	RunForeign:             "run %s has no executor in this gateway process; only observe may move it",
 	StatusInvalid:          "status must be one of queued, running, waiting_for_approval, stopping, completed, failed, cancelled, interrupted",
 	QueueFull:              "the event queue of run %s is full; subscribe to it, or raise its bound",
+	StorageFailed:          "Mockingbird: %s",
 	Closed:                 "hermesfake is closed",
 }
 
@@ -114,7 +117,7 @@ func (r Reason) Error() string {
 // errors.Is finds its Reason.
 type Refusal struct {
 	Reason  Reason
-	Subject string // the run's id as the caller wrote it, or what is not supported
+	Subject string // the run's id as the caller wrote it, what is not supported, or what failed
 	N       int    // the item, or the number of runs
 }
 
@@ -124,7 +127,7 @@ func (r *Refusal) Error() string {
 	case HistoryItem, AtCapacity:
 		return fmt.Sprintf(r.Reason.Error(), r.N)
 	case RunNotFound, RunNotActive, ApprovalNotActive, ApprovalNotPending, SteerNotAccepting,
-		SteerRefused, SteerFailed, Unsupported, RunForeign, QueueFull:
+		SteerRefused, SteerFailed, Unsupported, RunForeign, QueueFull, StorageFailed:
 		return fmt.Sprintf(r.Reason.Error(), r.Subject)
 	}
 	return r.Reason.Error()

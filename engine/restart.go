@@ -33,17 +33,17 @@ func (n *Namespace) find(w *world, id RunID, now int64) (*record, error) {
 	if rec == nil || !rec.observation().scope.same(n.scopeIn(w)) {
 		return nil, refuseRun(RunNotFound, id)
 	}
-	return w.cachedRecord(id, rec, now), nil
+	return n.cachedRecord(w, id, rec, now), nil
 }
 
 // cachedRecord returns rec with its run in the cache.
-func (w *world) cachedRecord(id RunID, rec *record, now int64) *record {
+func (n *Namespace) cachedRecord(w *world, id RunID, rec *record, now int64) *record {
 	if rec.run != nil {
 		return rec
 	}
 	back := *rec
 	run := rec.row.run.readBack()
-	if !run.status.Terminal() && !w.ownerAlive {
+	if !run.status.Terminal() && !n.ownerAlive(w, id) {
 		reason := restartError
 		run = run.after(&update{status: Interrupted, err: &reason, lastEvent: "run.interrupted",
 			approval: run.approval}, now)
@@ -77,9 +77,12 @@ func (n *Namespace) Restart(owner Owner) (retained, discarded int, err error) {
 	w.records = kept.Map()
 	w.settled, w.queues = nil, nil
 	w.cached, w.active = 0, 0
-	w.ownerAlive = owner == OwnerAlive
+	w.owners = ownersStale
+	if owner == OwnerAlive {
+		w.owners = ownersAlive
+	}
 	w.nextSweep = now + int64(sweepInterval)
-	n.commit(w)
+	n.world = w
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
 	return w.durable, discarded, nil

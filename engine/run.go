@@ -80,7 +80,8 @@ func (r *Run) Active() bool { return r.active }
 // Scope is whose run it is.
 func (r *Run) Scope() *Scope { return r.scope }
 
-// Number counts the admissions of the namespace from 1 on; this run was that one.
+// Number counts the admissions of the namespace from 1 on; this run was that one. The count goes on after a reopened
+// store, and passes over what an earlier process had reserved.
 func (r *Run) Number() uint64 { return r.number }
 
 // CreatedAt is the time of admission.

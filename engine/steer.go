@@ -21,7 +21,7 @@ type SteerPolicy struct {
 	Err    string // the message of a broken one
 }
 
-// Steerable fails with RunNotFound or SteerNotAccepting where a steer of the
+// Steerable fails with RunNotFound, SteerNotAccepting or StorageFailed where a steer of the
 // run would, before its body is read.
 func (n *Namespace) Steerable(id RunID) error {
 	n.mu.Lock()
@@ -34,7 +34,9 @@ func (n *Namespace) Steerable(id RunID) error {
 	if err != nil {
 		return err
 	}
-	n.commit(w)
+	if err := n.commit(w, id); err != nil {
+		return err
+	}
 	return rec.steerable(id)
 }
 
@@ -111,7 +113,7 @@ func steerParts(parts []string, array canon.Array, depth int) []string {
 }
 
 // Steer gives text to the run's executor. It fails with RunNotFound,
-// SteerNotAccepting, SteerRefused or SteerFailed.
+// SteerNotAccepting, SteerRefused, SteerFailed or StorageFailed.
 func (n *Namespace) Steer(id RunID, text string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -123,9 +125,11 @@ func (n *Namespace) Steer(id RunID, text string) error {
 	if err != nil {
 		return err
 	}
-	if err := rec.steerable(id); err != nil {
-		n.commit(w)
-		return err
+	if refused := rec.steerable(id); refused != nil {
+		if err := n.commit(w, id); err != nil {
+			return err
+		}
+		return refused
 	}
 	x := rec.execution.copy()
 	switch {
@@ -139,7 +143,9 @@ func (n *Namespace) Steer(id RunID, text string) error {
 	next.execution = &x
 	w.update(&next, &update{status: Running, lastEvent: "run.steered"}, now)
 	w.put(id, &next)
-	n.world = w
+	if err := n.commit(w, id); err != nil {
+		return err
+	}
 	n.deliver(id, now, item{eventFrame("run.steered", id, now,
 		canon.Object{{Name: "accepted", Value: canon.Bool(true)}})})
 	n.transition(id)
@@ -164,6 +170,6 @@ func (n *Namespace) SetSteering(id RunID, p SteerPolicy) error {
 	x.policy = p
 	next.execution = &x
 	w.put(id, &next)
-	n.commit(w)
+	n.world = w
 	return nil
 }

@@ -21,7 +21,7 @@ func (n *Namespace) Accepting() error {
 }
 
 // Submit is steps 8 to 10: replay, conflict, capacity and admission, atomically.
-// It fails with KeyConflict or AtCapacity. Only a keyed submission prunes (vectors:
+// It fails with KeyConflict, AtCapacity or StorageFailed. Only a keyed submission prunes (vectors:
 // retention.json, retention-durable).
 func (n *Namespace) Submit(s Submission) (Admission, error) {
 	n.mu.Lock()
@@ -32,7 +32,9 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	}
 	var key keyHash
 	if s.Key != "" {
-		n.prune(now)
+		if err := n.prune(now); err != nil {
+			return Admission{}, err
+		}
 		key = n.scopeIn(n.world).key(s.Key)
 		if id, ok := n.keys[key]; ok {
 			return n.replay(id, s, now)
@@ -43,7 +45,9 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	}
 	next := *n.world
 	run := n.admit(&next, key, s, now)
-	n.commit(&next)
+	if err := n.commit(&next, run.id); err != nil {
+		return Admission{}, err
+	}
 	if s.Key != "" {
 		n.keys[key] = run.id
 	}
@@ -58,8 +62,10 @@ func (n *Namespace) replay(id RunID, s Submission, now int64) (Admission, error)
 	}
 	if rec.run == nil {
 		next := *n.world
-		rec = next.cachedRecord(id, rec, now)
-		n.commit(&next)
+		rec = n.cachedRecord(&next, id, rec, now)
+		if err := n.commit(&next, id); err != nil {
+			return Admission{}, err
+		}
 	}
 	return Admission{Run: rec.run, Replayed: true}, nil
 }
@@ -70,8 +76,9 @@ func (n *Namespace) admit(w *world, key keyHash, s Submission, now int64) *Run {
 	if model == nil {
 		model = n.engine.model
 	}
-	id := mint(n.engine.config.Seed, n.name, w.admitted)
-	run := newRun(id, w.admitted, n.scopeIn(w), s.SessionID, model, now)
+	number := n.before + w.admitted
+	id := mint(n.engine.config.Seed, n.name, number)
+	run := newRun(id, number, n.scopeIn(w), s.SessionID, model, now)
 	rec := &record{run: run, queue: emptyQueue}
 	w.cached++
 	w.active++

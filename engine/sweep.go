@@ -57,20 +57,30 @@ func (n *Namespace) sweep(at int64) (removed int) {
 		w.put(id, &record{row: rec.row, queue: rec.queue})
 		n.transition(id)
 	}
-	n.commit(w)
+	n.world = w
 	return removed
 }
 
 // prune drops the rows of runs that settled over 24 h ago by the row's own
 // update time; equality stays, unfinished runs never expire.
-func (n *Namespace) prune(now int64) {
+func (n *Namespace) prune(now int64) error {
 	before := now - int64(rowRetention)
-	if !n.world.rows.dueBefore(before) {
-		return
+	for n.world.rows.dueBefore(before) {
+		if err := n.pruneSome(before); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// pruneAtOnce is how many rows are dropped in one transition, since stores bound what they take at once.
+const pruneAtOnce = 500
+
+func (n *Namespace) pruneSome(before int64) error {
 	next := *n.world
 	w := &next
-	for w.rows.dueBefore(before) {
+	var pruned []RunID
+	for w.rows.dueBefore(before) && len(pruned) < pruneAtOnce {
 		id := w.rows.id
 		w.rows = w.rows.take()
 		rec := w.record(id)
@@ -78,13 +88,20 @@ func (n *Namespace) prune(now int64) {
 			continue
 		}
 		w.durable--
-		delete(n.keys, rec.row.key)
+		pruned = append(pruned, id)
 		without := *rec
 		without.row = nil
 		w.put(id, &without)
 		n.transition(id)
 	}
-	n.commit(w)
+	pruning := n.world
+	if err := n.commit(w, pruned...); err != nil {
+		return err
+	}
+	for _, id := range pruned {
+		delete(n.keys, pruning.record(id).row.key)
+	}
+	return nil
 }
 
 // runDue runs the sweeps and keepalives that fell due up to now, each at its

@@ -22,11 +22,11 @@ type world struct {
 	active   int    // runs that hold a slot
 	admitted uint64 // admissions so far; also the sequence that ids come from
 
-	clock      clock
-	nextSweep  int64
-	scope      *Scope // set by SetScope; nil: each view's own
-	ownerAlive bool   // whether the owners of earlier processes still live
-	gateway    Gateway
+	clock     clock
+	nextSweep int64
+	scope     *Scope    // set by SetScope; nil: each view's own
+	owners    ownership // of rows that are not in the cache
+	gateway   Gateway
 }
 
 // record is what a namespace knows of one run. It never changes.

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -38,6 +39,9 @@ func (h *Handler) adminReset(c *adminCall) *Reply {
 		n, err := h.engine.Namespace(name)
 		if err == nil {
 			err = n.Reset()
+		}
+		if errors.Is(err, engine.StorageFailed) {
+			return refusal(err)
 		}
 		if err != nil {
 			return adminError(http.StatusServiceUnavailable, err.Error())

@@ -133,7 +133,7 @@ func (h *Handler) adminObserve(c *adminCall) *Reply {
 	}
 	run, err := c.space.engine.Observe(id, o)
 	switch {
-	case errors.Is(err, engine.RunNotFound):
+	case errors.Is(err, engine.RunNotFound), errors.Is(err, engine.StorageFailed):
 		return refusal(err)
 	case err != nil:
 		return refusalFor(err, "observe: "+err.Error())

@@ -49,7 +49,7 @@ func (h *Handler) features() canon.Object {
 		{Name: "run_submission", Value: yes},
 		{Name: "runs_idempotency", Value: canon.Object{
 			{Name: "supported", Value: yes},
-			{Name: "durable", Value: no},
+			{Name: "durable", Value: canon.Bool(h.engine.Durable())},
 			{Name: "retention_seconds", Value: canon.IntOf(86400)},
 		}},
 		{Name: "run_status", Value: yes},

@@ -21,6 +21,7 @@ const (
 	requestError     = "invalid_request_error"
 	unsupportedError = "mockingbird_unsupported"
 	unsupportedCode  = "operation_not_implemented"
+	storageError     = "mockingbird_storage"
 )
 
 var envelopes = map[engine.Reason]envelope{
@@ -52,6 +53,7 @@ var envelopes = map[engine.Reason]envelope{
 	engine.RunForeign:             {status: 409, code: "mock_foreign_run"},
 	engine.StatusInvalid:          {status: 400},
 	engine.QueueFull:              {status: 409, code: "mock_queue_full"},
+	engine.StorageFailed:          {status: 500, kind: storageError, code: "storage_failed"},
 	engine.Closed:                 {status: 503, code: "mock_closed"},
 }
 

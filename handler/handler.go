@@ -132,14 +132,14 @@ func (h *shared) space(name string) (*space, error) {
 	if s != nil {
 		return s, nil
 	}
-	n, err := h.engine.Namespace(name)
-	if err != nil {
-		return nil, err
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s := h.spaces[name]; s != nil {
 		return s, nil
+	}
+	n, err := h.engine.Namespace(name)
+	if err != nil {
+		return nil, err
 	}
 	s = &space{engine: n, journal: journal{size: h.size}, server: "hermes@" + Version + "; ns=" + name}
 	s.base = baseHeader(s.server, jsonType, true)
