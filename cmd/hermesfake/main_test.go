@@ -89,13 +89,13 @@ func TestServeHelp(t *testing.T) {
 			t.Errorf("--%s: %q does not end with its default, %s", name, lines[name], value)
 		}
 	}
-	for _, name := range []string{"script", "auto", "api-key", "admin-key", "cors-origin", "profile"} {
+	for _, name := range []string{"script", "auto", "api-key", "admin-key", "cors-origin", "profile", "data", "sync", "recover"} {
 		if lines[name] == "" || strings.Contains(lines[name], "default") {
 			t.Errorf("--%s: %q, want a line without a default", name, lines[name])
 		}
 	}
-	if len(lines) != len(defaults)+6 {
-		t.Errorf("help shows %d flags, the test knows %d:\n%s", len(lines), len(defaults)+6, &stdout)
+	if len(lines) != len(defaults)+9 {
+		t.Errorf("help shows %d flags, the test knows %d:\n%s", len(lines), len(defaults)+9, &stdout)
 	}
 }
 

@@ -8,10 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net"
 	"os"
 	"strings"
 
 	"github.com/hermesfake/hermesfake"
+	"github.com/hermesfake/hermesfake/engine/badgerstore"
 )
 
 // settings are the flags of serve.
@@ -29,6 +31,10 @@ type settings struct {
 	adminKey          string
 	origins           []string
 	profiles          [][2]string // name and key
+	data              string      // the directory of the rows, "" for none
+	sync              bool
+	recover           bool
+	store             *badgerstore.Store // that of data, once it is open
 }
 
 // The values of --log-format.
@@ -77,6 +83,9 @@ func (s *settings) flagSet() *flag.FlagSet {
 		s.profiles = append(s.profiles, [2]string{name, key})
 		return nil
 	})
+	fs.StringVar(&s.data, "data", "", "`DIR` that keeps keyed runs, so that they outlive the server")
+	fs.BoolVar(&s.sync, "sync", false, "with --data: wait for the disk, so that they outlive a loss of power too")
+	fs.BoolVar(&s.recover, "recover", false, "with --data: if it is damaged, keep what is sound")
 	fs.BoolVar(&s.auto, "auto", false, "play a small built-in script: each run starts, streams and completes")
 	return fs
 }
@@ -113,6 +122,9 @@ func (s *settings) options(log *slog.Logger) []hermesfake.Option {
 	for _, p := range s.profiles {
 		options = append(options, hermesfake.WithProfile(p[0], p[1]))
 	}
+	if s.store != nil {
+		options = append(options, hermesfake.WithStore(s.store))
+	}
 	if s.seed != nil {
 		options = append(options, hermesfake.WithSeed(*s.seed))
 	}
@@ -146,9 +158,15 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if s.adminKey == "" {
 		s.adminKey = os.Getenv("HERMESFAKE_ADMIN_KEY")
 	}
-	listener, err := listen(ctx, s.host, s.port, s.adminKey != "")
-	if err == nil {
-		err = serve(ctx, listener, &s, defaultLimits(), stdout, stderr)
+	var err error
+	if s.store, err = s.openData(stderr); err == nil {
+		var listener net.Listener
+		if listener, err = listen(ctx, s.host, s.port, s.adminKey != ""); err == nil {
+			err = serve(ctx, listener, &s, defaultLimits(), stdout, stderr)
+		}
+		if s.store != nil {
+			err = errors.Join(err, s.store.Close())
+		}
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "hermesfake serve: %v\n", err)

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/dgraph-io/badger/v4"
@@ -118,7 +117,11 @@ func (s *Store) open(dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnwritable, err)
 	}
-	s.file, err = openHead(dir, s.config.recover)
+	s.file, err = openHead(dir, false)
+	missing := err
+	if s.config.recover && errors.Is(err, ErrMissing) {
+		s.file, err = openHead(dir, true)
+	}
 	if err != nil {
 		return err
 	}
@@ -128,6 +131,9 @@ func (s *Store) open(dir string) (err error) {
 		}
 	}()
 	if err := s.inspect(dir); err != nil {
+		if missing != nil {
+			err = missing
+		}
 		if !s.config.recover || !errors.Is(err, ErrDamaged) {
 			return err
 		}
@@ -135,7 +141,7 @@ func (s *Store) open(dir string) (err error) {
 			return err
 		}
 	}
-	if err := s.begin(); err != nil {
+	if err := s.begin(dir); err != nil {
 		return err
 	}
 	if s.db, err = openBadger(s.config.badger(s.dir)); err != nil {
@@ -168,43 +174,72 @@ func (s *Store) inspect(dir string) (err error) {
 	return c.check(s.head.sequence)
 }
 
-// begin says that the store is open from now on. It is the first write.
-func (s *Store) begin() error {
-	if s.head.sequence == 0 {
-		// Nothing was acknowledged, and Badger does not open a directory that it was killed in while making it.
-		if err := os.RemoveAll(s.dir); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnwritable, err)
+// begin says that the store is open from now on. It is the first write, and tries the directories before it changes any file.
+func (s *Store) begin(dir string) (err error) {
+	if err := s.checkRoom(dir, roomAlways+roomForClose); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrUnwritable, err)
+			removeIfThere(filepath.Join(dir, roomFile))
+		}
+	}()
+	if err := takeRoom(dir); err != nil {
+		return err
+	}
+	if s.head.sequence > 0 {
+		if err := probe(s.dir); err != nil {
+			return err
 		}
 	}
-	err := os.MkdirAll(s.dir, 0o700)
-	if err == nil {
-		err = probe(s.dir)
+	s.head.closed = false
+	if err := s.head.write(s.file); err != nil {
+		return err
 	}
-	if err == nil {
-		s.head.closed = false
-		err = s.head.write(s.file)
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
 	}
-	if err == nil {
-		err = removeIfThere(filepath.Join(s.dir, sumsFile))
+	if err := removeIfThere(filepath.Join(s.dir, sumsFile)); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnwritable, err)
-	}
-	return nil
+	return removeEmptyLogs(s.dir)
 }
 
 // probe fails where no file can be made.
 func probe(dir string) error {
-	f, err := os.CreateTemp(dir, "probe-*")
+	path := filepath.Join(dir, "PROBE")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(f.Close(), os.Remove(path))
 }
 
 func removeIfThere(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
+	}
+	return nil
+}
+
+// removeEmptyLogs removes logs that a process was killed in while making them. Badger does not open them.
+func removeEmptyLogs(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), memoryLog) && !strings.HasSuffix(f.Name(), valueLog) {
+			continue
+		}
+		info, err := f.Info()
+		if err == nil && info.Size() == 0 {
+			err = os.Remove(filepath.Join(dir, f.Name()))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -582,8 +617,7 @@ func (s *Store) clear(generation uint64) {
 
 var errEnough = errors.New("enough")
 
-// writable fails where a write must not be tried. Badger writes to files through memory, and where there is no room for
-// a page the system ends the process: so there has to be room for a full memtable, its table, and a compaction.
+// writable fails where a write must not be tried.
 func (s *Store) writable() error {
 	switch {
 	case s.closed:
@@ -598,20 +632,8 @@ func (s *Store) writable() error {
 		}
 	}
 	s.writes++
-	free, err := s.free(s.dir)
-	if err != nil {
-		return err
-	}
-	if free < roomAlways+min(s.size, roomForCompaction) {
-		return fmt.Errorf("the disk is full: %w", syscall.ENOSPC)
-	}
-	return nil
+	return s.checkRoom(s.dir, roomAlways+min(s.size, roomForCompaction))
 }
-
-const (
-	roomAlways        = 8 * memTableSize
-	roomForCompaction = 64 << 20
-)
 
 // Close implements engine.Store. It waits for what Badger has to write; a store that was not closed takes longer to open.
 func (s *Store) Close() error {
@@ -621,7 +643,8 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.db.Close()
+	err := removeIfThere(filepath.Join(filepath.Dir(s.dir), roomFile))
+	err = errors.Join(err, s.db.Close())
 	if err == nil && s.failed == nil {
 		if err = writeSums(s.dir, s.config.sync); err == nil {
 			s.head.closed = true

@@ -27,6 +27,12 @@ type content struct {
 	keep    bool
 }
 
+// What the names of logs end in: those of memtables, and those for values, which no value is large enough for.
+const (
+	memoryLog = ".mem"
+	valueLog  = ".vlog"
+)
+
 // version is the newest one of a key.
 type version struct {
 	number  uint64
@@ -46,7 +52,7 @@ func readContent(dir string, keep bool) (*content, error) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	for _, needed := range []string{badger.ManifestFilename, badger.KeyRegistryFileName, "DISCARD", "000001.vlog"} {
+	for _, needed := range []string{badger.ManifestFilename, badger.KeyRegistryFileName, "DISCARD"} {
 		if !slices.Contains(names, needed) {
 			c.damage(needed, ErrMissing, "")
 		}
@@ -78,13 +84,18 @@ func readContent(dir string, keep bool) (*content, error) {
 			c.damages = append(c.damages, d)
 		}
 	}
+	valueLogs := 0
 	for _, name := range names {
-		if !strings.HasSuffix(name, ".mem") {
+		values := strings.HasSuffix(name, valueLog)
+		if !values && !strings.HasSuffix(name, memoryLog) {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
+		}
+		if values {
+			valueLogs++
 		}
 		found := func(e entry) {
 			var sequence, generation uint64
@@ -93,9 +104,17 @@ func readContent(dir string, keep bool) (*content, error) {
 			}
 			c.add(e)
 		}
-		if d := readLog(c.path(name), b, keep, found); d != nil {
+		d := readLog(c.path(name), b, keep, found)
+		switch {
+		case d == nil:
+		case !values && logBegins(b), len(b) == 0:
 			c.ends = append(c.ends, d)
+		default:
+			c.damages = append(c.damages, d)
 		}
+	}
+	if valueLogs == 0 {
+		c.damage("*"+valueLog, ErrMissing, "")
 	}
 	return c, nil
 }

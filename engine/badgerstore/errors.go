@@ -8,7 +8,7 @@ import (
 // Errors of Open, for errors.Is. Where it fails, nothing in the directory has changed.
 var (
 	// ErrDamaged: the files are not as they were left. One of ErrChecksum, ErrTruncated and ErrMissing says how.
-	ErrDamaged = errors.New("the store is damaged; open it with WithRecover to keep what is sound, or delete its directory")
+	ErrDamaged = errors.New("the store is damaged")
 	// ErrChecksum: bytes are not those that were written.
 	ErrChecksum = errors.New("a checksum does not match")
 	// ErrTruncated: a file is shorter than it was.
@@ -34,10 +34,11 @@ type damage struct {
 }
 
 func (d *damage) Error() string {
-	if d.what == "" {
-		return fmt.Sprintf("%s: %v", d.file, d.kind)
+	text := fmt.Sprintf("%v: %s: %v", ErrDamaged, d.file, d.kind)
+	if d.what != "" {
+		text += ": " + d.what
 	}
-	return fmt.Sprintf("%s: %v: %s", d.file, d.kind, d.what)
+	return text + "; open it with WithRecover to keep what is sound, or delete the directory"
 }
 
 func (d *damage) Unwrap() []error { return []error{ErrDamaged, d.kind} }

@@ -23,12 +23,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 //
 // An entry is a header of meta, user meta and three varints (length of the key, of the value, when it expires), the key,
 // the value, and a CRC. The last one of a transaction is marked, and has its version as a value. What was not
-// written yet is zero. With skip, entries whose checksum does not match are left out and do not end it.
+// written yet is zero. With skip, an entry whose checksum does not match does not end it.
 func readLog(file string, b []byte, skip bool, found func(entry)) *damage {
-	if len(b) < logHead {
+	switch {
+	case len(b) < logHead:
 		return &damage{file: file, kind: ErrTruncated}
-	}
-	if binary.BigEndian.Uint64(b) != 0 {
+	case !logBegins(b):
 		return &damage{file: file, kind: ErrChecksum, what: "it does not begin as a log"}
 	}
 	var transaction []entry
@@ -78,6 +78,10 @@ func readLog(file string, b []byte, skip bool, found func(entry)) *damage {
 			if !skip {
 				return first
 			}
+			// A row has a checksum of its own, and a damaged one must not leave an older one in its place.
+			if e, ok := newEntry(key, meta, value); ok && e.key[0] == rowKey && !e.deleted {
+				found(e)
+			}
 			continue
 		}
 		e, ok := newEntry(key, meta, value)
@@ -110,6 +114,9 @@ func readLog(file string, b []byte, skip bool, found func(entry)) *damage {
 		}
 	}
 }
+
+// logBegins reports whether b begins as a log. Badger does not open one that does not.
+func logBegins(b []byte) bool { return len(b) >= logHead && allZero(b, 8) }
 
 // allZero reports whether b begins with so many zeros, or has nothing else.
 func allZero(b []byte, n int) bool {

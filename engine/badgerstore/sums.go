@@ -60,7 +60,7 @@ func checkSums(dir string) error {
 		return &damage{file: name(sumsFile), kind: ErrMissing}
 	case err != nil:
 		return err
-	case len(list) < sumsLength || list[len(list)-1] != '\n':
+	case len(list) < sumsLength:
 		return &damage{file: name(sumsFile), kind: ErrTruncated}
 	}
 	lines, last := list[:len(list)-sumsLength], list[len(list)-sumsLength:]

@@ -77,20 +77,37 @@ func readTable(file string, b []byte, found func(entry)) *damage {
 	if y.VerifyChecksum(index, sum) != nil {
 		return &damage{file: file, kind: ErrChecksum, what: "in its index"}
 	}
+	blocks, ok := blocksOf(index)
+	if !ok {
+		return &damage{file: file, kind: ErrChecksum, what: "in its index"}
+	}
 	var first *damage
-	table := fb.GetRootAsTableIndex(index, 0)
-	for i := range table.OffsetsLength() {
-		var at fb.BlockOffset
-		table.Offsets(&at, i)
-		begin, end := uint64(at.Offset()), uint64(at.Offset())+uint64(at.Len())
-		if end > uint64(len(b)) {
+	for _, at := range blocks {
+		if at[1] > uint64(len(b)) {
 			return &damage{file: file, kind: ErrTruncated}
 		}
-		if !readBlock(b[begin:end], found) && first == nil {
+		if !readBlock(b[at[0]:at[1]], found) && first == nil {
 			first = &damage{file: file, kind: ErrChecksum}
 		}
 	}
 	return first
+}
+
+// blocksOf reads where the blocks of a table begin and end. The reader of such indexes panics on what is none, which may
+// have the checksum of one: zeros do.
+func blocksOf(index []byte) (blocks [][2]uint64, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	table := fb.GetRootAsTableIndex(index, 0)
+	for i := range table.OffsetsLength() {
+		var at fb.BlockOffset
+		table.Offsets(&at, i)
+		blocks = append(blocks, [2]uint64{uint64(at.Offset()), uint64(at.Offset()) + uint64(at.Len())})
+	}
+	return blocks, len(blocks) > 0
 }
 
 // readBlock calls found with each entry of a block, and reports whether all of it is sound.

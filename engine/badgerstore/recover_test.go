@@ -1,0 +1,166 @@
+package badgerstore_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermesfake/hermesfake/engine/badgerstore"
+)
+
+// first is the first file of a store with the suffix.
+func first(t *testing.T, dir, suffix string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "rows-1", "*"+suffix))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file ends in %s: %v", suffix, err)
+	}
+	return files[0]
+}
+
+// flipOutput damages the row of a run whose output is of the digit, in the file.
+func flipOutput(t *testing.T, path, digit string, size int) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.Index(string(b), strings.Repeat(digit, size))
+	if at < 0 {
+		t.Fatal("no such output")
+	}
+	flip(t, path, at)
+}
+
+func TestRecover(t *testing.T) {
+	const rows, size = 40, 300
+	remove := func(t *testing.T, path string) {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		killed  bool
+		damage  func(t *testing.T, dir string)
+		kind    error
+		kept    int // of the rows; -1: some
+		dropped int
+	}{
+		"a row in a table":    {false, func(t *testing.T, dir string) { flipOutput(t, first(t, dir, ".sst"), "2", size) }, badgerstore.ErrChecksum, rows - 1, 1},
+		"a row in a log":      {true, func(t *testing.T, dir string) { flipOutput(t, first(t, dir, ".mem"), "2", size) }, badgerstore.ErrChecksum, rows - 1, 1},
+		"the manifest":        {false, func(t *testing.T, dir string) { flip(t, first(t, dir, "MANIFEST"), 20) }, badgerstore.ErrChecksum, rows, 0},
+		"no manifest":         {false, func(t *testing.T, dir string) { remove(t, first(t, dir, "MANIFEST")) }, badgerstore.ErrMissing, rows, 0},
+		"no manifest, killed": {true, func(t *testing.T, dir string) { remove(t, first(t, dir, "MANIFEST")) }, badgerstore.ErrMissing, rows, 0},
+		"no table":            {false, func(t *testing.T, dir string) { remove(t, first(t, dir, ".sst")) }, badgerstore.ErrMissing, 0, 0},
+		"no log":              {true, func(t *testing.T, dir string) { remove(t, first(t, dir, ".mem")) }, badgerstore.ErrMissing, 0, 0},
+		"half a log": {true, func(t *testing.T, dir string) {
+			path := first(t, dir, ".mem")
+			os.Truncate(path, int64(written(t, path)/2))
+		}, badgerstore.ErrTruncated, -1, 0},
+		"half a table": {false, func(t *testing.T, dir string) {
+			path := first(t, dir, ".sst")
+			os.Truncate(path, int64(written(t, path)/2))
+		}, badgerstore.ErrTruncated, 0, 0},
+		"a table's index":           {false, func(t *testing.T, dir string) { path := first(t, dir, ".sst"); flip(t, path, written(t, path)-60) }, badgerstore.ErrChecksum, 0, 0},
+		"no sums":                   {false, func(t *testing.T, dir string) { remove(t, first(t, dir, "SUMS")) }, badgerstore.ErrMissing, rows, 0},
+		"no registry":               {true, func(t *testing.T, dir string) { remove(t, first(t, dir, "KEYREGISTRY")) }, badgerstore.ErrMissing, rows, 0},
+		"no head":                   {false, func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "HERMESFAKE")) }, badgerstore.ErrMissing, rows, 0},
+		"the head":                  {true, func(t *testing.T, dir string) { flip(t, filepath.Join(dir, "HERMESFAKE"), 30) }, badgerstore.ErrChecksum, rows, 0},
+		"half a head":               {true, func(t *testing.T, dir string) { os.Truncate(filepath.Join(dir, "HERMESFAKE"), 20) }, badgerstore.ErrTruncated, rows, 0},
+		"no directory":              {false, func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "rows-1")) }, badgerstore.ErrMissing, 0, 0},
+		"nothing, which is no harm": {true, func(t *testing.T, dir string) {}, nil, rows, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			make := closed
+			if c.killed {
+				make = killed
+			}
+			dir := make(t, rows, size)
+			c.damage(t, dir)
+			if c.kind != nil {
+				fails(t, dir, badgerstore.ErrDamaged, c.kind)
+			}
+			s := openStore(t, dir, badgerstore.WithRecover())
+			r := s.Recovered()
+			if c.kind == nil {
+				if r != nil {
+					t.Errorf("recovered %+v", r)
+				}
+				r = &badgerstore.Recovery{Kept: rows}
+			} else if !errors.Is(r.Damage, c.kind) {
+				t.Errorf("the damage is %v", r.Damage)
+			}
+			if c.kept >= 0 && r.Kept != c.kept || c.kept < 0 && (r.Kept == 0 || r.Kept == rows) || len(r.Dropped) != c.dropped {
+				t.Errorf("recovered %+v", r)
+			}
+			for _, d := range r.Dropped {
+				if d.Namespace != "default" || d.Run.String() == "" || d.Reason == "" {
+					t.Errorf("dropped %+v", d)
+				}
+			}
+			known(t, s, rows) // admits what is not
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := openStore(t, dir)
+			defer again.Close()
+			if again.Recovered() != nil {
+				t.Errorf("recovered again: %+v", again.Recovered())
+			}
+		})
+	}
+}
+
+// TestRecoverKeepsTheNewest: rows that were changed come back as they were last, and dropped namespaces stay dropped.
+func TestRecoverKeepsTheNewest(t *testing.T) {
+	const rows = 60
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	fill(t, s, rows, 200)
+	if err := s.Drop("default"); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, rows/2, 200)
+	dir = copied(t, s.Dir())
+	s.Close()
+	if err := os.Remove(first(t, dir, "KEYREGISTRY")); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, dir, badgerstore.WithRecover())
+	defer s.Close()
+	if r := s.Recovered(); r.Kept != rows/2 || len(r.Dropped) != 0 || r.Lost != 0 {
+		t.Errorf("recovered %+v", r)
+	}
+	if n := known(t, s, rows); n != rows/2 {
+		t.Errorf("%d keys are known, want %d", n, rows/2)
+	}
+}
+
+// TestRecoverLarge: rows that have parts come back, or are dropped as a whole.
+func TestRecoverLarge(t *testing.T) {
+	const size = 200_000
+	for _, damaged := range []bool{false, true} {
+		dir := killed(t, 3, size)
+		if damaged {
+			flipOutput(t, first(t, dir, ".mem"), "1", 60_000)
+		}
+		if err := os.Remove(first(t, dir, "KEYREGISTRY")); err != nil {
+			t.Fatal(err)
+		}
+		s := openStore(t, dir, badgerstore.WithRecover())
+		want := 3
+		if damaged {
+			want = 2
+		}
+		if r := s.Recovered(); r.Kept != want || len(r.Dropped) != 3-want {
+			t.Errorf("recovered %+v, want %d", r, want)
+		}
+		if n := known(t, s, 3); n != want {
+			t.Errorf("%d keys are known, want %d", n, want)
+		}
+		s.Close()
+	}
+}
