@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -96,6 +97,30 @@ func (m *MemoryStore) Apply(namespace string, c Changes) error {
 		delete(n.rows, id)
 	}
 	n.reserved = max(n.reserved, c.Reserved)
+	return nil
+}
+
+// Replace implements Store.
+func (m *MemoryStore) Replace(namespace string, count int, reserved uint64, each func(put func(StoredRow) error) error) error {
+	rows := map[RunID][]byte{}
+	if err := each(func(r StoredRow) error {
+		rows[r.Run] = bytes.Clone(r.Record)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if len(rows) != count {
+		return fmt.Errorf("%d rows were given of %d", len(rows), count)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return errStoreClosed
+	}
+	if n := m.namespaces[namespace]; n != nil {
+		reserved = max(reserved, n.reserved)
+	}
+	m.namespaces[namespace] = &memoryRows{rows, reserved}
 	return nil
 }
 

@@ -277,7 +277,7 @@ func (n *Namespace) Reset() error {
 		return err
 	}
 	if n.storage != nil {
-		n.storage.owners, n.storage.reserved = nil, 0
+		n.storage.reserved = 0
 	}
 	n.breakStreams(ErrStreamLost)
 	n.world = newWorld(n.world.clock, n.engine.config.Gateway, now)

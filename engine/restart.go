@@ -43,7 +43,7 @@ func (n *Namespace) cachedRecord(w *world, id RunID, rec *record, now int64) *re
 	}
 	back := *rec
 	run := rec.row.run.readBack()
-	if !run.status.Terminal() && !n.ownerAlive(w, id) {
+	if !run.status.Terminal() && !n.ownerAlive(w, rec.row) {
 		reason := restartError
 		run = run.after(&update{status: Interrupted, err: &reason, lastEvent: "run.interrupted",
 			approval: run.approval}, now)

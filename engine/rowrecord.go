@@ -29,8 +29,12 @@ func recordSum(id RunID, rest []byte) uint64 {
 	return d.Sum64()
 }
 
-// appendRecord appends the record of a row that the given process owns.
-func appendRecord(dst []byte, id RunID, r *row, owner process) ([]byte, error) {
+// appendRecord appends the record of a row; self is this process.
+func appendRecord(dst []byte, id RunID, r *row, self process) ([]byte, error) {
+	owner := self
+	if r.owner != nil {
+		owner = *r.owner
+	}
 	began := len(dst)
 	dst = append(dst, recordFormat)
 	dst = append(dst, make([]byte, recordHead-1)...)
@@ -92,13 +96,14 @@ func appendValue(dst []byte, v canon.Value) []byte {
 
 // CheckRecord tells whether a record is as the engine wrote it for the run. The error wraps ErrRecord.
 func CheckRecord(id RunID, record []byte) error {
-	_, _, err := readRecord(id, record, &shared{})
+	_, err := readRecord(id, record, &shared{})
 	return err
 }
 
 // shared are values that many rows have in common, kept once.
 type shared struct {
 	scopes map[[32]byte]*Scope
+	owners map[process]*process
 	models map[string]canon.Value
 }
 
@@ -110,6 +115,18 @@ func (s *shared) scope(hash [32]byte) *Scope {
 			s.scopes = map[[32]byte]*Scope{}
 		}
 		s.scopes[hash] = known
+	}
+	return known
+}
+
+func (s *shared) owner(p process) *process {
+	known := s.owners[p]
+	if known == nil {
+		known = &p
+		if s.owners == nil {
+			s.owners = map[process]*process{}
+		}
+		s.owners[p] = known
 	}
 	return known
 }
@@ -132,19 +149,19 @@ func (s *shared) model(text []byte) (canon.Value, error) {
 }
 
 // readRecord reads what appendRecord wrote.
-func readRecord(id RunID, record []byte, s *shared) (*row, process, error) {
+func readRecord(id RunID, record []byte, s *shared) (*row, error) {
 	switch {
 	case len(record) < recordHead:
-		return nil, process{}, fmt.Errorf("%w of run %s: it is cut short", ErrRecord, id)
+		return nil, fmt.Errorf("%w of run %s: it is cut short", ErrRecord, id)
 	case record[0] != recordFormat || recordSum(id, record[recordHead:]) != binary.BigEndian.Uint64(record[1:]):
-		return nil, process{}, fmt.Errorf("%w of run %s: its checksum does not match", ErrRecord, id)
+		return nil, fmt.Errorf("%w of run %s: its checksum does not match", ErrRecord, id)
 	}
 	in := &recordReader{rest: record[recordHead:]}
-	r, owner := in.row(id, s)
+	r := in.row(id, s)
 	if in.err != nil || len(in.rest) > 0 {
-		return nil, process{}, fmt.Errorf("%w of run %s: it is not what was written", ErrRecord, id)
+		return nil, fmt.Errorf("%w of run %s: it is not what was written", ErrRecord, id)
 	}
-	return r, owner, nil
+	return r, nil
 }
 
 // recordReader reads the parts of a record, and keeps the first error.
@@ -214,7 +231,7 @@ func (in *recordReader) value() (canon.Value, error) {
 	return v, err
 }
 
-func (in *recordReader) row(id RunID, s *shared) (*row, process) {
+func (in *recordReader) row(id RunID, s *shared) *row {
 	r := &row{run: &Run{id: id}}
 	run := r.run
 	copy(r.key[:], in.bytes(uint64(len(r.key))))
@@ -222,7 +239,7 @@ func (in *recordReader) row(id RunID, s *shared) (*row, process) {
 	var hash [32]byte
 	copy(hash[:], in.bytes(uint64(len(hash))))
 	run.scope = s.scope(hash)
-	owner := process{int(in.uvarint()), in.uvarint()}
+	r.owner = s.owner(process{int(in.uvarint()), in.uvarint()})
 	run.number = in.uvarint()
 	r.updated, run.created, run.updated = in.varint(), in.varint(), in.varint()
 	run.status = Status(in.byte())
@@ -258,5 +275,5 @@ func (in *recordReader) row(id RunID, s *shared) (*row, process) {
 	if run.status >= Unknown {
 		in.fail()
 	}
-	return r, owner
+	return r
 }

@@ -16,8 +16,7 @@ type storage struct {
 	store     Store
 	namespace string
 	self      process
-	owners    map[RunID]process // of rows that were read from the store
-	reserved  uint64            // ids up to this number may be used
+	reserved  uint64 // ids up to this number may be used
 }
 
 // ownership says how it is told whether the owner of an unfinished row still lives.
@@ -30,26 +29,14 @@ const (
 )
 
 // ownerAlive reports whether the process that admitted the run of a row, which is not in the cache, still lives.
-func (n *Namespace) ownerAlive(w *world, id RunID) bool {
+func (n *Namespace) ownerAlive(w *world, r *row) bool {
 	switch w.owners {
 	case ownersStale:
 		return false
 	case ownersAlive:
 		return true
 	}
-	if n.storage == nil {
-		return false
-	}
-	owner, ok := n.storage.owners[id]
-	return ok && !owner.same(n.storage.self) && owner.alive()
-}
-
-// owner is whose a row is.
-func (s *storage) owner(id RunID) process {
-	if owner, ok := s.owners[id]; ok {
-		return owner
-	}
-	return s.self
+	return r.owner != nil && !r.owner.same(n.engine.self) && r.owner.alive()
 }
 
 // load fills the new namespace from the engine's store. If it cannot, the namespace refuses every operation.
@@ -62,17 +49,16 @@ func (n *Namespace) load() {
 		n.unloaded = storageFailed(e.storeErr)
 		return
 	}
-	s := &storage{store: e.store, namespace: n.name, self: e.self, owners: map[RunID]process{}}
+	s := &storage{store: e.store, namespace: n.name, self: e.self}
 	in := &shared{scopes: map[[32]byte]*Scope{e.scope.hash: e.scope}}
 	w := *n.world
 	records := immutable.NewMapBuilder[RunID, *record](idHasher{})
 	keys := map[keyHash]RunID{}
 	reserved, err := e.store.Load(n.name, func(id RunID, stored []byte) error {
-		r, owner, err := readRecord(id, stored, in)
+		r, err := readRecord(id, stored, in)
 		if err != nil {
 			return err
 		}
-		s.owners[id] = owner
 		keys[r.key] = id
 		records.Set(id, &record{row: r})
 		n.before = max(n.before, r.run.number)
@@ -102,7 +88,7 @@ func (s *storage) save(old, next *world, used uint64, ids []RunID) error {
 		case after == nil:
 			c.Delete = append(c.Delete, id)
 		default:
-			record, err := appendRecord(make([]byte, 0, 256+len(after.run.output)), id, after, s.owner(id))
+			record, err := appendRecord(make([]byte, 0, 256+len(after.run.output)), id, after, s.self)
 			if err != nil {
 				return storageFailed(err)
 			}
@@ -118,9 +104,6 @@ func (s *storage) save(old, next *world, used uint64, ids []RunID) error {
 		return storageFailed(err)
 	}
 	s.reserved = c.Reserved
-	for _, id := range c.Delete {
-		delete(s.owners, id)
-	}
 	return nil
 }
 

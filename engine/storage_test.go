@@ -442,15 +442,15 @@ func FuzzReadRecord(f *testing.F) {
 		record := append([]byte{recordFormat}, make([]byte, recordHead-1)...)
 		record = append(record, rest...)
 		binary.BigEndian.PutUint64(record[1:], recordSum(id, rest))
-		r, owner, err := readRecord(id, record, &shared{})
+		r, err := readRecord(id, record, &shared{})
 		if err != nil {
 			return
 		}
-		again, err := appendRecord(nil, id, r, owner)
+		again, err := appendRecord(nil, id, r, process{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, _, err := readRecord(id, again, &shared{})
+		back, err := readRecord(id, again, &shared{})
 		if err != nil || string(back.run.AppendJSON(nil)) != string(r.run.AppendJSON(nil)) {
 			t.Errorf("%s, then %v %v", r.run.AppendJSON(nil), back, err)
 		}

@@ -18,6 +18,11 @@ type Store interface {
 	Load(namespace string, row func(id RunID, record []byte) error) (reserved uint64, err error)
 	// Apply changes rows of the namespace, all of them or, with an error, none.
 	Apply(namespace string, c Changes) error
+	// Replace makes the given rows those of the namespace, in place of the ones it had, in one step: after an error, or the death of
+	// the process before it returns, the namespace has all of its old rows or all of the new ones, and after an error the old ones.
+	// count is how many there will be; each calls put once for every one of them, in any order, and returns the first error
+	// of put, or its own. Another count is an error. put does not keep the record. Reserved never goes down. each must not use the store otherwise.
+	Replace(namespace string, count int, reserved uint64, each func(put func(StoredRow) error) error) error
 	// Drop forgets the namespace: its rows and what it reserved.
 	Drop(namespace string) error
 	// Close frees the store's resources. Whoever opened the store closes it, after the engine.

@@ -41,8 +41,9 @@ type record struct {
 type row struct {
 	key         keyHash
 	fingerprint [32]byte
-	run         *Run  // the observation as last written
-	updated     int64 // the row's own update time
+	run         *Run     // the observation as last written
+	updated     int64    // the row's own update time
+	owner       *process // who admitted it, shared by its rows; nil: this process
 }
 
 type idHasher struct{}

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 
@@ -58,7 +57,7 @@ type Store struct {
 	generation uint64 // the latest
 	spaces     map[string]*space
 	size       uint64 // of the tables, as last looked at
-	writes     uint64
+	unmeasured int    // writes since then
 	attached   bool
 	closed     bool
 	failed     error // a transaction of which it is not known whether it was stored
@@ -147,6 +146,7 @@ func (s *Store) open(dir string) (err error) {
 	if s.db, err = openBadger(s.config.badger(s.dir)); err != nil {
 		return err
 	}
+	s.measure()
 	if err := s.readSpaces(); err != nil {
 		s.db.Close()
 		return err
@@ -492,18 +492,12 @@ func (s *Store) Apply(namespace string, c engine.Changes) error {
 
 // writeParts stores a large record before the row that refers to it.
 func (s *Store) writeParts(generation uint64, r engine.StoredRow) (parts, error) {
-	p := parts{
-		sequence: s.head.sequence + 1,
-		count:    uint64(len(r.Record)+partSize-1) / partSize,
-		size:     uint64(len(r.Record)),
-		sum:      xxhash.Sum64(r.Record),
-	}
+	p := partsOf(r.Record, s.head.sequence+1)
 	for i := range int(p.count) {
-		part := r.Record[i*partSize : min((i+1)*partSize, len(r.Record))]
 		err := s.writable()
 		if err == nil {
 			err = s.db.Update(func(txn *badger.Txn) error {
-				return txn.Set(keyOfPart(generation, r.Run, p.sequence, i), part)
+				return txn.Set(keyOfPart(generation, r.Run, p.sequence, i), partOf(r.Record, i))
 			})
 		}
 		if err != nil {
@@ -594,28 +588,21 @@ func (s *Store) deleteAll(keys [][]byte) error {
 // clear deletes the rows of a generation that was dropped. What it cannot delete goes when the store is next opened.
 func (s *Store) clear(generation uint64) {
 	for _, kind := range []byte{rowKey, partKey} {
-		for {
-			var keys [][]byte
-			err := s.db.View(func(txn *badger.Txn) error {
-				return each(txn, prefixOf(kind, generation), false, func(key, _ []byte) error {
-					if keys = append(keys, key); len(keys) == 10*deleteAtOnce {
-						return errEnough
-					}
-					return nil
-				})
+		var keys [][]byte
+		err := s.db.View(func(txn *badger.Txn) error {
+			return each(txn, prefixOf(kind, generation), false, func(key, _ []byte) (err error) {
+				if keys = append(keys, key); len(keys) == deleteAtOnce {
+					err, keys = s.deleteAll(keys), nil
+				}
+				return err
 			})
-			if err != nil && err != errEnough || s.deleteAll(keys) != nil {
-				return
-			}
-			if err == nil {
-				break
-			}
+		})
+		if err != nil || s.deleteAll(keys) != nil {
+			return
 		}
 	}
 	s.deleteAll([][]byte{prefixOf(generationKey, generation)})
 }
-
-var errEnough = errors.New("enough")
 
 // writable fails where a write must not be tried.
 func (s *Store) writable() error {
@@ -625,14 +612,19 @@ func (s *Store) writable() error {
 	case s.failed != nil:
 		return s.failed
 	}
-	if s.writes%256 == 0 {
-		s.size = 0
-		for _, level := range s.db.Levels() {
-			s.size += uint64(level.Size)
-		}
+	if s.unmeasured >= 256 {
+		s.measure()
 	}
-	s.writes++
+	s.unmeasured++
 	return s.checkRoom(s.dir, roomAlways+min(s.size, roomForCompaction))
+}
+
+// measure looks at how much the tables take.
+func (s *Store) measure() {
+	s.size, s.unmeasured = 0, 0
+	for _, level := range s.db.Levels() {
+		s.size += uint64(level.Size)
+	}
 }
 
 // Close implements engine.Store. It waits for what Badger has to write; a store that was not closed takes longer to open.

@@ -153,14 +153,7 @@ type acknowledged struct {
 // TestCrash kills a process that writes, at a random moment, opens the store that it leaves and compares it with what the
 // process was told: nothing acknowledged is lost, no key has two runs, no record is torn. HERMESFAKE_CRASH_ROUNDS=250 makes it a long test.
 func TestCrash(t *testing.T) {
-	rounds := crashRounds
-	if text := os.Getenv("HERMESFAKE_CRASH_ROUNDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rounds = n
-	}
+	rounds := roundsOfCrash(t)
 	var dir string
 	var told acknowledged
 	admissions, completions, killedEarly := 0, 0, 0
@@ -177,7 +170,7 @@ func TestCrash(t *testing.T) {
 		if round%3 == 2 {
 			closing = time.Duration(1+rand.IntN(40)) * time.Millisecond
 		}
-		told.crash(t, dir, end, closing)
+		crash(t, "BADGERSTORE_TEST_CRASH="+dir, end, closing, func(words []string) { told.hear(t, words) })
 		if len(told.ids) == before {
 			killedEarly++
 		}
@@ -196,11 +189,25 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+func roundsOfCrash(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("HERMESFAKE_CRASH_ROUNDS")
+	if text == "" {
+		return crashRounds
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // crash runs a process that writes, and kills it: at the given moment or, if it is given time to close the store, that much later.
-func (told *acknowledged) crash(t *testing.T, dir string, after, closing time.Duration) {
+// line is given each whole line that the process said.
+func crash(t *testing.T, env string, after, closing time.Duration, line func(words []string)) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "BADGERSTORE_TEST_CRASH="+dir)
+	cmd.Env = append(os.Environ(), env)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -223,28 +230,33 @@ func (told *acknowledged) crash(t *testing.T, dir string, after, closing time.Du
 	}
 	in := bufio.NewReader(out)
 	for {
-		line, err := in.ReadString('\n')
+		text, err := in.ReadString('\n')
 		if err == io.EOF {
 			break // an unfinished line was not acknowledged
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		words := strings.Fields(line)
-		key := words[1] + " " + words[2]
-		switch words[0] {
-		case "A":
-			if known, ok := told.ids[key]; ok && known != words[3] {
-				t.Errorf("key %s has runs %s and %s", key, known, words[3])
-			}
-			told.ids[key] = words[3]
-		case "T":
-			told.completed[key] = true
-		}
+		line(strings.Fields(text))
 	}
 	cmd.Wait()
 	if stderr.Len() > 0 {
 		t.Fatalf("the process failed: %s", &stderr)
+	}
+}
+
+// hear takes a line of the process.
+func (told *acknowledged) hear(t *testing.T, words []string) {
+	t.Helper()
+	key := words[1] + " " + words[2]
+	switch words[0] {
+	case "A":
+		if known, ok := told.ids[key]; ok && known != words[3] {
+			t.Errorf("key %s has runs %s and %s", key, known, words[3])
+		}
+		told.ids[key] = words[3]
+	case "T":
+		told.completed[key] = true
 	}
 }
 

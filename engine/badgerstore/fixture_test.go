@@ -64,6 +64,12 @@ func killed(t testing.TB, rows, size int) string {
 	s := openStore(t, t.TempDir())
 	fill(t, s, rows, size)
 	defer s.Close()
+	return killedNow(t, s)
+}
+
+// killedNow is what the store leaves if its process is killed now.
+func killedNow(t testing.TB, s *badgerstore.Store) string {
+	t.Helper()
 	for { // until no full memtable is on its way to a table: a copy is not of one moment
 		if logs, _ := filepath.Glob(filepath.Join(s.Dir(), "rows-*", "*.mem")); len(logs) == 1 {
 			dir := copied(t, s.Dir())

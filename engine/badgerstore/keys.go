@@ -108,6 +108,21 @@ type parts struct {
 	sum      uint64
 }
 
+// partsOf are those of a record.
+func partsOf(record []byte, sequence uint64) parts {
+	return parts{
+		sequence: sequence,
+		count:    uint64(len(record)+partSize-1) / partSize,
+		size:     uint64(len(record)),
+		sum:      xxhash.Sum64(record),
+	}
+}
+
+// partOf is the part of a record with the number.
+func partOf(record []byte, i int) []byte {
+	return record[i*partSize : min((i+1)*partSize, len(record))]
+}
+
 func (p parts) bytes(key []byte) []byte {
 	return append([]byte{largeRow}, appendNumbers(key, p.sequence, p.count, p.size, p.sum)...)
 }

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("BADGERSTORE_TEST_CRASH"); dir != "" {
 		os.Exit(crashChild(dir))
 	}
+	if dir := os.Getenv("BADGERSTORE_TEST_REPLACE"); dir != "" {
+		os.Exit(replaceChild(dir))
+	}
 	os.Exit(m.Run())
 }
 

@@ -30,6 +30,8 @@ func Run(t *testing.T, d Door) {
 		"Many":           testMany,
 		"Large":          testLarge,
 		"Drop":           testDrop,
+		"Replace":        testReplace,
+		"ReplaceError":   testReplaceError,
 		"Attach":         testAttach,
 		"Closed":         testClosed,
 		"Concurrent":     testConcurrent,
@@ -274,10 +276,11 @@ func testClosed(t *testing.T, d Door) {
 	}
 	_, err := s.Load("default", func(engine.RunID, []byte) error { return nil })
 	for name, err := range map[string]error{
-		"Attach": s.Attach(),
-		"Load":   err,
-		"Apply":  s.Apply("default", engine.Changes{Reserved: 1}),
-		"Drop":   s.Drop("default"),
+		"Attach":  s.Attach(),
+		"Load":    err,
+		"Apply":   s.Apply("default", engine.Changes{Reserved: 1}),
+		"Replace": replace(s, "default", 10, 0, 1),
+		"Drop":    s.Drop("default"),
 	} {
 		if err == nil {
 			t.Errorf("%s of a closed store has no error", name)
