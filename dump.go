@@ -45,6 +45,9 @@ func (f *Fake) dump(b *strings.Builder) {
 		counts.Active, gateway.MaxConcurrentRuns, gateway.Draining)
 	fmt.Fprintf(b, "  runs: %d admitted, %d cached, %d durable rows, %d open streams\n",
 		counts.Admitted, counts.Cached, counts.Durable, counts.Streams)
+	if t := f.namespace.Timeline(); t.Head != "" {
+		fmt.Fprintf(b, "  timeline: branch %s at %s, %d checkpoints\n", t.Branch, t.Head, t.Checkpoints)
+	}
 	runs := f.Runs()
 	if left := len(runs) - dumpRuns; left > 0 {
 		fmt.Fprintf(b, "    ... %d earlier\n", left)

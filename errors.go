@@ -18,6 +18,22 @@ var (
 	ErrRule = faults.ErrRule
 	// ErrUnknownHost: a request in process to a host that nobody answers for.
 	ErrUnknownHost = transport.ErrUnknownHost
+	// ErrNoCheckpoint: the namespace has no such checkpoint, or no longer.
+	ErrNoCheckpoint = engine.ErrNoCheckpoint
+	// ErrOtherNamespace: the checkpoint is of another namespace.
+	ErrOtherNamespace = engine.ErrOtherNamespace
+	// ErrCheckpointInUse: a branch is at the checkpoint.
+	ErrCheckpointInUse = engine.ErrCheckpointInUse
+	// ErrNoBranch: there is no such branch, or nothing happened on it yet.
+	ErrNoBranch = engine.ErrNoBranch
+	// ErrBranchName: a text that cannot be the name of a branch.
+	ErrBranchName = engine.ErrBranchName
+	// ErrBranchTaken: there is a branch of the name.
+	ErrBranchTaken = engine.ErrBranchTaken
+	// ErrBranchInUse: the branch is the current one, or main.
+	ErrBranchInUse = engine.ErrBranchInUse
+	// ErrTooManyBranches: a namespace has 1000 branches at most.
+	ErrTooManyBranches = engine.ErrTooManyBranches
 )
 
 // Reasons why a call is refused, for errors.Is.

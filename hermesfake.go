@@ -40,8 +40,8 @@ type Fake struct {
 	namespace *engine.Namespace
 	all       bool // clock calls move every namespace
 
-	// Of WaitRun, whose waits guard it: admissions that were returned since a reset.
-	seen, resets uint64
+	// Of WaitRun, whose waits guard it: admissions that were returned, in the era of the latest reset or checkout.
+	seen, era uint64
 }
 
 // core is what the views of one fake share.

@@ -85,6 +85,17 @@ func WithJournalSize(n int) Option {
 	}
 }
 
+// WithCheckpoints bounds how many checkpoints of accepted mutations each namespace keeps, the latest ones, and how many of
+// Fake.Checkpoint. The default is 1000; with 0 or less mutations make none, and Fake.Checkpoint keeps to the default.
+func WithCheckpoints(n int) Option {
+	return func(c *config) {
+		if n <= 0 {
+			n = -1
+		}
+		c.engine.Checkpoints = n
+	}
+}
+
 // WithQueueBytes bounds the event queue of a run that nobody reads, in bytes:
 // emitting beyond is an error that wraps QueueFull. The default, and what 0 or
 // less stands for, is 64 MiB.

@@ -79,11 +79,11 @@ func (f *Fake) Run(id string) *Run {
 func (f *Fake) WaitRun(ctx context.Context) (*Run, error) {
 	for {
 		var number uint64
-		err := f.namespace.AwaitAdmission(ctx, func(last, resets uint64) bool {
-			if f.resets != resets {
-				f.seen, f.resets = 0, resets
+		err := f.namespace.AwaitAdmission(ctx, func(a engine.Admissions) bool {
+			if f.era != a.Era {
+				f.seen, f.era = min(f.seen, a.From), a.Era
 			}
-			if f.seen == last {
+			if f.seen == a.Last {
 				return false
 			}
 			f.seen++

@@ -232,6 +232,7 @@ func (n *Namespace) Approve(id RunID, a Answer) (resolved int, err error) {
 	}
 	members = append(members, canon.Member{Name: "resolved", Value: canon.IntOf(int64(resolved))})
 	n.deliver(id, now, item{eventFrame(approvalResponded, id, now, members)})
+	n.accepted(now)
 	n.transition(id)
 	return resolved, nil
 }

@@ -133,12 +133,25 @@ func (n *Namespace) forgetTransitions(id RunID) {
 	}
 }
 
-// AwaitAdmission waits until ready says so of the number of admissions since
-// the first use or the last reset, and the number of resets. ready is never called twice at once. It
+// Admissions counts the admissions of a namespace since the first use or the last reset. A checkout takes the count to what
+// it was at the checkpoint.
+type Admissions struct {
+	Last uint64 // the number of the latest one
+	Era  uint64 // counts resets and checkouts
+	From uint64 // what Last was when the era began
+}
+
+// began begins an era in which so many admissions were made before.
+func (n *Namespace) began(from uint64) {
+	n.era.Era++
+	n.era.From = from
+}
+
+// AwaitAdmission waits until ready says so of the number of admissions. ready is never called twice at once. It
 // returns the context's error, or Closed.
-func (n *Namespace) AwaitAdmission(ctx context.Context, ready func(last, resets uint64) bool) error {
+func (n *Namespace) AwaitAdmission(ctx context.Context, ready func(Admissions) bool) error {
 	return n.wait(ctx, nil, func() *bell { return &n.admissions }, 0, func() (bool, error) {
-		return ready(n.world.admitted, n.resets), nil
+		return ready(Admissions{n.world.admitted, n.era.Era, n.era.From}), nil
 	})
 }
 

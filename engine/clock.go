@@ -46,6 +46,11 @@ func (c clock) now() int64 {
 	return time.Now().UnixNano() + c.offset
 }
 
+// showing is a clock of the same kind that shows another instant.
+func (c clock) showing(at int64) clock {
+	return clock{c.frozen, at, at - time.Now().UnixNano()}
+}
+
 func (c clock) state() ClockState {
 	system := time.Now().UnixNano()
 	now := system + c.offset

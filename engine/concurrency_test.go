@@ -278,7 +278,7 @@ func TestChaos(t *testing.T) {
 				wg.Go(func() {
 					for number := uint64(1); number < 100; number++ {
 						wait, cancel := context.WithTimeout(t.Context(), time.Hour)
-						err := n.AwaitAdmission(wait, func(last, _ uint64) bool { return last >= number })
+						err := n.AwaitAdmission(wait, func(a Admissions) bool { return a.Last >= number })
 						cancel()
 						if err != nil {
 							return

@@ -42,6 +42,8 @@ type Config struct {
 	Scope      *Scope  // of requests where SetScope says nothing; default: DefaultProfile and DefaultIdentity
 	QueueBytes int     // bound of one run's event queue, in bytes; default: DefaultQueueBytes
 	Store      Store   // keeps the durable rows beyond the process; nil: nothing does
+	// Checkpoints is how many checkpoints of accepted mutations a namespace keeps; default DefaultCheckpoints, none if negative.
+	Checkpoints int
 }
 
 // Gateway is what a gateway process can be set to. It outlives a restart.
@@ -76,6 +78,9 @@ func New(config Config) *Engine {
 	}
 	if config.Scope == nil {
 		config.Scope = newScope(DefaultProfile, DefaultIdentity)
+	}
+	if config.Checkpoints == 0 {
+		config.Checkpoints = DefaultCheckpoints
 	}
 	if config.QueueBytes <= 0 {
 		config.QueueBytes = DefaultQueueBytes

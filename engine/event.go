@@ -155,7 +155,11 @@ func (n *Namespace) Emit(id RunID, e Event) (emitted bool, err error) {
 		next.put(id, &with)
 		n.world = &next
 	}
-	return n.deliver(id, now, item{frame}), nil
+	emitted = n.deliver(id, now, item{frame})
+	if emitted || e.Name != messageDelta {
+		n.accepted(now)
+	}
+	return emitted, nil
 }
 
 // EmitDelta is Emit of a message.delta with the given text.
@@ -176,7 +180,10 @@ func (n *Namespace) EmitDelta(id RunID, text string) (emitted bool, err error) {
 	if err := n.room(id, rec, len(frame)); err != nil {
 		return false, err
 	}
-	return n.deliver(id, now, item{frame}), nil
+	if emitted = n.deliver(id, now, item{frame}); emitted {
+		n.accepted(now)
+	}
+	return emitted, nil
 }
 
 // executing returns the record of a run whose executor is in this gateway process and

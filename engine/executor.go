@@ -12,7 +12,7 @@ var (
 	ErrStopRequested = errors.New("a stop of the run was requested")
 	// ErrSettled: the run has settled.
 	ErrSettled = errors.New("the run has settled")
-	// ErrGatewayGone: the gateway process that ran it was restarted or reset.
+	// ErrGatewayGone: the gateway process that ran it was restarted, reset, or taken to a checkpoint.
 	ErrGatewayGone = errors.New("the gateway process was restarted")
 )
 
@@ -29,7 +29,9 @@ type Executor struct {
 
 // For returns a view of the namespace for what an executor does. It fails
 // with RunNotFound once the executor's gateway process is gone: a run after a reset may have the same id.
-func (n *Namespace) For(x *Executor) *Namespace { return &Namespace{n.state, n.who, x} }
+func (n *Namespace) For(x *Executor) *Namespace {
+	return &Namespace{state: n.state, who: n.who, acting: x}
+}
 
 // Execute registers an executor of the run. cancel is called when the run is to
 // stop, was settled, or lost its gateway process. The executor must call Done in the end.

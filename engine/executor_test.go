@@ -292,7 +292,7 @@ func TestAwaitAdmission(t *testing.T) {
 		n := open(t, Config{})
 		done := make(chan error, 8)
 		for i := range uint64(8) {
-			go func() { done <- n.AwaitAdmission(t.Context(), func(last, _ uint64) bool { return last >= i }) }()
+			go func() { done <- n.AwaitAdmission(t.Context(), func(a Admissions) bool { return a.Last >= i }) }()
 		}
 		synctest.Wait()
 		for i := range 7 {
@@ -309,7 +309,7 @@ func TestAwaitAdmission(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := n.AwaitAdmission(ctx, func(_, _ uint64) bool { return false }); err != context.DeadlineExceeded {
+		if err := n.AwaitAdmission(ctx, func(Admissions) bool { return false }); err != context.DeadlineExceeded {
 			t.Errorf("%v", err)
 		}
 		atRest(t, n)

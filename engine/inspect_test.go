@@ -122,7 +122,7 @@ func TestClosedEngine(t *testing.T) {
 		"AwaitRun": func() error {
 			return n.AwaitRun(t.Context(), nil, id, func(Inspection) (bool, error) { return false, nil })
 		},
-		"AwaitAdmission": func() error { return n.AwaitAdmission(t.Context(), func(_, _ uint64) bool { return false }) },
+		"AwaitAdmission": func() error { return n.AwaitAdmission(t.Context(), func(Admissions) bool { return false }) },
 	} {
 		if err := f(); !errors.Is(err, Closed) {
 			t.Errorf("%s: %v", name, err)

@@ -13,6 +13,9 @@ type Namespace struct {
 	*state
 	who    *Scope    // whose view this is; nil: the engine's own
 	acting *Executor // whose view this is; nil: no executor's
+
+	recording bool
+	recorded  CheckpointID
 }
 
 // state is what the views of a namespace share.
@@ -22,15 +25,16 @@ type state struct {
 
 	moving turnstile // held by who moves the clock
 
-	mu      sync.Mutex
-	world   *world
-	keys    map[keyHash]RunID // finds the world's rows; follows from the world
-	storage *storage          // nil: the rows end with the process
-	before  uint64            // ids that were used, or reserved, by earlier processes
-	lines   map[RunID]*line
-	streams map[*Subscription]struct{}
-	alarms  alarms
-	turns   uint64
+	mu       sync.Mutex
+	world    *world
+	timeline *timeline
+	keys     map[keyHash]RunID // finds the world's rows; follows from the world
+	storage  *storage          // nil: the rows end with the process
+	before   uint64            // ids that were used, or reserved, by earlier processes
+	lines    map[RunID]*line
+	streams  map[*Subscription]struct{}
+	alarms   alarms
+	turns    uint64
 
 	clockMoves  bell
 	admissions  bell
@@ -40,20 +44,21 @@ type state struct {
 	busy        int // executors not at rest
 	atRest      chan struct{}
 
-	resets   uint64
+	era      Admissions // Last is not used
 	closed   bool
 	unloaded error // why the rows could not be read: every operation's error
 }
 
 func newNamespace(e *Engine, name string, c clock) *Namespace {
 	return &Namespace{state: &state{
-		engine:  e,
-		moving:  newTurnstile(),
-		name:    name,
-		world:   newWorld(c, e.config.Gateway, c.now()),
-		keys:    map[keyHash]RunID{},
-		lines:   map[RunID]*line{},
-		streams: map[*Subscription]struct{}{},
+		engine:   e,
+		moving:   newTurnstile(),
+		name:     name,
+		world:    newWorld(c, e.config.Gateway, c.now()),
+		timeline: newTimeline(e.config.Checkpoints),
+		keys:     map[keyHash]RunID{},
+		lines:    map[RunID]*line{},
+		streams:  map[*Subscription]struct{}{},
 
 		transitions: map[RunID]*bell{},
 		sleepers:    map[*waiter]int64{},
@@ -63,7 +68,9 @@ func newNamespace(e *Engine, name string, c clock) *Namespace {
 
 // As returns a view of the namespace for the requests of a scope, as a profile has one of its own. SetScope
 // overrides it for all views.
-func (n *Namespace) As(s *Scope) *Namespace { return &Namespace{n.state, s, n.acting} }
+func (n *Namespace) As(s *Scope) *Namespace {
+	return &Namespace{state: n.state, who: s, acting: n.acting}
+}
 
 // scopeIn is whose requests the view's are, in the given world.
 func (n *Namespace) scopeIn(w *world) *Scope {
@@ -229,12 +236,13 @@ func (n *Namespace) Scope() *Scope {
 func (n *Namespace) SetScope(s *Scope) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w, _, err := n.begin()
+	w, now, err := n.begin()
 	if err != nil {
 		return err
 	}
 	w.scope = s
 	n.world = w
+	n.accepted(now)
 	return nil
 }
 
@@ -249,7 +257,7 @@ func (n *Namespace) Gateway() Gateway {
 func (n *Namespace) SetGateway(maxConcurrentRuns *int, draining *bool) (Gateway, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w, _, err := n.begin()
+	w, now, err := n.begin()
 	if err != nil {
 		return Gateway{}, err
 	}
@@ -260,12 +268,13 @@ func (n *Namespace) SetGateway(maxConcurrentRuns *int, draining *bool) (Gateway,
 		w.gateway.Draining = *draining
 	}
 	n.world = w
+	n.accepted(now)
 	return w.gateway, nil
 }
 
 // Reset takes the namespace back to its first use: no runs, no rows, the
-// default scope and gateway, ids from the beginning. The clock stays. Open event streams break. It fails with
-// StorageFailed if the rows cannot be dropped.
+// default scope and gateway, ids from the beginning, an empty timeline. The clock stays. Open event streams break. It
+// fails with StorageFailed if the rows cannot be dropped.
 func (n *Namespace) Reset() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -283,7 +292,8 @@ func (n *Namespace) Reset() error {
 	n.world = newWorld(n.world.clock, n.engine.config.Gateway, now)
 	n.before = 0
 	clear(n.keys)
-	n.resets++
+	n.timeline = newTimeline(n.engine.config.Checkpoints)
+	n.began(0)
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
 	return nil

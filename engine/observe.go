@@ -149,6 +149,7 @@ func (n *Namespace) observe(id RunID, o Observation) (*record, error) {
 	if len(items) > 0 {
 		n.deliver(id, now, items...)
 	}
+	n.accepted(now)
 	if o.Status.Terminal() {
 		n.dismiss(id, ErrSettled)
 	}

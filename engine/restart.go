@@ -83,6 +83,7 @@ func (n *Namespace) Restart(owner Owner) (retained, discarded int, err error) {
 	}
 	w.nextSweep = now + int64(sweepInterval)
 	n.world = w
+	n.accepted(now)
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
 	return w.durable, discarded, nil

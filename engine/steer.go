@@ -148,6 +148,7 @@ func (n *Namespace) Steer(id RunID, text string) error {
 	}
 	n.deliver(id, now, item{eventFrame("run.steered", id, now,
 		canon.Object{{Name: "accepted", Value: canon.Bool(true)}})})
+	n.accepted(now)
 	n.transition(id)
 	return nil
 }
@@ -157,7 +158,7 @@ func (n *Namespace) Steer(id RunID, text string) error {
 func (n *Namespace) SetSteering(id RunID, p SteerPolicy) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w, _, err := n.begin()
+	w, now, err := n.begin()
 	if err != nil {
 		return err
 	}
@@ -171,5 +172,6 @@ func (n *Namespace) SetSteering(id RunID, p SteerPolicy) error {
 	next.execution = &x
 	w.put(id, &next)
 	n.world = w
+	n.accepted(now)
 	return nil
 }

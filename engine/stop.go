@@ -30,6 +30,7 @@ func (n *Namespace) Stop(id RunID) (run *Run, accepted bool, err error) {
 	if err := n.commit(w, id); err != nil {
 		return nil, false, err
 	}
+	n.accepted(now)
 	n.dismiss(id, ErrStopRequested)
 	n.transition(id)
 	return stopping.run, true, nil

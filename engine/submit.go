@@ -51,6 +51,7 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	if s.Key != "" {
 		n.keys[key] = run.id
 	}
+	n.accepted(now)
 	n.admissions.ring()
 	return Admission{Run: run}, nil
 }

@@ -22,7 +22,9 @@ func (n *Namespace) Sweep() (cacheRemoved int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return n.sweep(now), nil
+	cacheRemoved = n.sweep(now)
+	n.accepted(now)
+	return cacheRemoved, nil
 }
 
 // sweep drops cached runs settled over an hour ago and queues admitted over

@@ -12,7 +12,7 @@ import (
 	"github.com/hermesfake/hermesfake/engine"
 )
 
-// adminRoute is a route of the control plane. A {} in its path stands for one segment.
+// adminRoute is a route of the control plane. A name in braces in its path stands for one segment.
 type adminRoute struct {
 	method string
 	path   string // below /__admin
@@ -31,6 +31,13 @@ func (h *Handler) adminRoutes() []adminRoute {
 		{"DELETE", "/requests", (*Handler).adminClearRequests},
 		{"GET", "/metrics", (*Handler).adminMetrics},
 		{"DELETE", "/metrics", (*Handler).adminClearMetrics},
+		{"GET", "/checkpoints", (*Handler).adminCheckpoints},
+		{"POST", "/checkpoints", (*Handler).adminCheckpoint},
+		{"DELETE", "/checkpoints/{id}", (*Handler).adminDeleteCheckpoint},
+		{"GET", "/branches", (*Handler).adminBranches},
+		{"POST", "/branches", (*Handler).adminFork},
+		{"DELETE", "/branches/{name}", (*Handler).adminDeleteBranch},
+		{"POST", "/branches/{name}/checkout", (*Handler).adminCheckout},
 		{"POST", "/hermes/scope", (*Handler).adminScope},
 		{"POST", "/hermes/restart", (*Handler).adminRestart},
 		{"POST", "/hermes/sweep", (*Handler).adminSweep},
@@ -55,8 +62,9 @@ type adminCall struct {
 	request *http.Request
 	query   url.Values
 	space   *space
-	named   bool   // the request names its namespace
-	id      string // the {id} of the path, decoded
+	engine  *engine.Namespace // a view of the space's that records checkpoints
+	named   bool              // the request names its namespace
+	id      string            // the {id} or {name} of the path, decoded
 	body    []byte
 }
 
@@ -82,7 +90,7 @@ func (h *Handler) respondAdmin(r *http.Request, path string) (*Reply, error) {
 	if err != nil {
 		return h.finish(adminError(http.StatusBadRequest, err.Error()), r, nil), nil
 	}
-	c.space = s
+	c.space, c.engine = s, s.engine.Recording()
 	answer, reply := h.findAdmin(r.Method, path, c)
 	if reply != nil {
 		return h.finish(reply, r, s), nil
@@ -99,7 +107,9 @@ func (h *Handler) respondAdmin(r *http.Request, path string) (*Reply, error) {
 	}
 	defer body.release()
 	c.body = body.bytes
-	return h.finish(answer(h, c), r, s), nil
+	reply = answer(h, c)
+	reply.checkpoint = c.engine.Recorded()
+	return h.finish(reply, r, s), nil
 }
 
 func (h *Handler) findAdmin(method, path string, c *adminCall) (func(*Handler, *adminCall) *Reply, *Reply) {
@@ -125,10 +135,11 @@ func (h *Handler) findAdmin(method, path string, c *adminCall) (func(*Handler, *
 }
 
 func matchAdmin(pattern, path string) (id string, ok bool) {
-	before, after, variable := strings.Cut(pattern, "{id}")
+	before, after, variable := strings.Cut(pattern, "{")
 	if !variable {
 		return "", pattern == path
 	}
+	_, after, _ = strings.Cut(after, "}")
 	rest, ok := strings.CutPrefix(path, before)
 	if !ok {
 		return "", false
@@ -248,5 +259,5 @@ func (c *adminCall) runID() (engine.RunID, error) {
 	if !ok {
 		return id, &engine.Refusal{Reason: engine.RunNotFound, Subject: c.id}
 	}
-	return id, c.space.engine.InScope(id)
+	return id, c.engine.InScope(id)
 }

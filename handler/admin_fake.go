@@ -189,20 +189,21 @@ func parseDuration(text string) (time.Duration, bool) {
 
 // entryJSON is a journal entry on the wire.
 type entryJSON struct {
-	At          int64             `json:"at"`
-	Service     string            `json:"service"`
-	Namespace   string            `json:"namespace"`
-	Operation   Operation         `json:"operationId,omitempty"`
-	Method      string            `json:"method"`
-	Path        string            `json:"path"`
-	Status      int               `json:"status"`
-	Duration    float64           `json:"durationMs"`
-	Unmatched   bool              `json:"unmatched"`
-	FaultID     string            `json:"faultId,omitempty"`
-	IDs         map[string]string `json:"ids"`
-	Accepted    bool              `json:"accepted,omitempty"`
-	ContentType *string           `json:"contentType,omitempty"`
-	BodyBytes   *int64            `json:"bodyBytes,omitempty"`
+	At          int64               `json:"at"`
+	Service     string              `json:"service"`
+	Namespace   string              `json:"namespace"`
+	Operation   Operation           `json:"operationId,omitempty"`
+	Method      string              `json:"method"`
+	Path        string              `json:"path"`
+	Status      int                 `json:"status"`
+	Duration    float64             `json:"durationMs"`
+	Unmatched   bool                `json:"unmatched"`
+	FaultID     string              `json:"faultId,omitempty"`
+	IDs         map[string]string   `json:"ids"`
+	Accepted    bool                `json:"accepted,omitempty"`
+	Checkpoint  engine.CheckpointID `json:"checkpoint,omitempty"`
+	ContentType *string             `json:"contentType,omitempty"`
+	BodyBytes   *int64              `json:"bodyBytes,omitempty"`
 }
 
 func (e *Entry) json() entryJSON {
@@ -210,6 +211,7 @@ func (e *Entry) json() entryJSON {
 		At: e.At.UnixMilli(), Service: "hermes", Namespace: e.Namespace, Operation: e.Operation,
 		Method: e.Method, Path: e.Path, Status: e.Status, Duration: float64(e.Duration) / 1e6,
 		Unmatched: e.Unmatched, FaultID: e.FaultID, IDs: map[string]string{}, Accepted: e.Accepted,
+		Checkpoint: e.Checkpoint,
 	}
 	if e.RunID != "" {
 		j.IDs["runId"] = e.RunID

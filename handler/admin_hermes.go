@@ -19,7 +19,7 @@ func (h *Handler) adminScope(c *adminCall) *Reply {
 		err = problem
 	}
 	if err == nil {
-		err = c.space.engine.SetScope(scope)
+		err = c.engine.SetScope(scope)
 	}
 	if isRefusal(err) {
 		return refusal(err)
@@ -44,7 +44,7 @@ func (h *Handler) adminRestart(c *adminCall) *Reply {
 	if err := a.done(); err != nil {
 		return invalid(err)
 	}
-	retained, discarded, err := c.space.engine.Restart(owner)
+	retained, discarded, err := c.engine.Restart(owner)
 	if err != nil {
 		return refusal(err)
 	}
@@ -56,7 +56,7 @@ func (h *Handler) adminSweep(c *adminCall) *Reply {
 	if err := c.arguments("sweep").done(); err != nil {
 		return invalid(err)
 	}
-	removed, err := c.space.engine.Sweep()
+	removed, err := c.engine.Sweep()
 	if err != nil {
 		return refusal(err)
 	}
@@ -69,7 +69,7 @@ func gatewayJSON(g engine.Gateway) *Reply {
 }
 
 func (h *Handler) adminGateway(c *adminCall) *Reply {
-	return gatewayJSON(c.space.engine.Gateway())
+	return gatewayJSON(c.engine.Gateway())
 }
 
 func (h *Handler) adminSetGateway(c *adminCall) *Reply {
@@ -87,7 +87,7 @@ func (h *Handler) adminSetGateway(c *adminCall) *Reply {
 	if err := a.done(); err != nil {
 		return invalid(err)
 	}
-	g, err := c.space.engine.SetGateway(limit, draining)
+	g, err := c.engine.SetGateway(limit, draining)
 	if err != nil {
 		return refusal(err)
 	}
@@ -98,7 +98,7 @@ func (h *Handler) adminScript(c *adminCall) *Reply {
 	if h.setScript == nil {
 		return unsupported("scripts")
 	}
-	if err := h.setScript(c.space.engine.Name(), append([]byte{}, c.body...)); err != nil {
+	if err := h.setScript(c.engine.Name(), append([]byte{}, c.body...)); err != nil {
 		return invalid(err)
 	}
 	return adminJSON(http.StatusOK, map[string]any{"status": "ok"})
@@ -106,7 +106,7 @@ func (h *Handler) adminScript(c *adminCall) *Reply {
 
 func (h *Handler) adminClearScript(c *adminCall) *Reply {
 	if h.setScript != nil {
-		h.setScript(c.space.engine.Name(), nil)
+		h.setScript(c.engine.Name(), nil)
 	}
 	return adminJSON(http.StatusOK, map[string]any{"status": "ok"})
 }
@@ -131,7 +131,7 @@ func (h *Handler) adminObserve(c *adminCall) *Reply {
 	if err != nil {
 		return invalid(err)
 	}
-	run, err := c.space.engine.Observe(id, o)
+	run, err := c.engine.Observe(id, o)
 	switch {
 	case errors.Is(err, engine.RunNotFound), errors.Is(err, engine.StorageFailed):
 		return refusal(err)
@@ -214,7 +214,7 @@ func (h *Handler) adminEmit(c *adminCall) *Reply {
 	if err != nil {
 		return invalid(err)
 	}
-	emitted, err := c.space.engine.Emit(id, *e)
+	emitted, err := c.engine.Emit(id, *e)
 	switch {
 	case errors.Is(err, engine.RunNotFound):
 		return refusal(err)
@@ -281,7 +281,7 @@ func (h *Handler) adminSteering(c *adminCall) *Reply {
 	if err := a.done(); err != nil {
 		return invalid(err)
 	}
-	switch err := c.space.engine.SetSteering(id, policy); {
+	switch err := c.engine.SetSteering(id, policy); {
 	case errors.Is(err, engine.RunNotFound):
 		return refusal(err)
 	case err != nil:
@@ -302,7 +302,7 @@ func steeringJSON(p engine.SteerPolicy) map[string]any {
 
 func (h *Handler) adminRuns(c *adminCall) *Reply {
 	body := []byte(`{"runs":[`)
-	for i, run := range c.space.engine.Runs() {
+	for i, run := range c.engine.Runs() {
 		if i > 0 {
 			body = append(body, ',')
 		}
@@ -318,7 +318,7 @@ func (h *Handler) adminRun(c *adminCall) *Reply {
 	if err != nil {
 		return refusal(err)
 	}
-	in, err := c.space.engine.Inspect(id)
+	in, err := c.engine.Inspect(id)
 	if err != nil {
 		return refusal(err)
 	}

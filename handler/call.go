@@ -24,6 +24,8 @@ type Call struct {
 	known   bool         // whether there is such a run
 	accept  bool         // it changed the state
 	fault   string
+
+	checkpoint engine.CheckpointID // after it changed the state
 }
 
 // Request is the request as it came. Its body belongs to the operation.

@@ -24,7 +24,7 @@ var began = time.Unix(1_700_000_000, 0)
 type door struct {
 	t      testing.TB
 	engine *engine.Engine
-	client *transport.Transport
+	client http.RoundTripper
 }
 
 // open returns a door to an engine of its own, whose clock stands at began.

@@ -189,7 +189,7 @@ func (h *Handler) Respond(r *http.Request) (*Reply, error) {
 		}
 	}
 	h.finish(reply, r, s)
-	reply.origin = c.origin
+	reply.origin, reply.checkpoint = c.origin, c.checkpoint
 	h.record(&c, reply, began)
 	return reply, nil
 }
@@ -264,16 +264,17 @@ func (h *Handler) finish(reply *Reply, r *http.Request, s *space) *Reply {
 
 func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 	e := Entry{
-		At:        reply.at,
-		Namespace: c.space.engine.Name(),
-		Operation: c.route.operation,
-		Method:    c.request.Method[:min(len(c.request.Method), maxJournalMethod)],
-		Path:      strings.Clone(c.path[:min(len(c.path), maxJournalPath)]), // a part of the request's line, which it would pin
-		Status:    reply.Status,
-		Duration:  time.Since(began),
-		Unmatched: c.route.operation == "" && c.route.missing == "",
-		FaultID:   c.fault,
-		Accepted:  c.accept,
+		At:         reply.at,
+		Namespace:  c.space.engine.Name(),
+		Operation:  c.route.operation,
+		Method:     c.request.Method[:min(len(c.request.Method), maxJournalMethod)],
+		Path:       strings.Clone(c.path[:min(len(c.path), maxJournalPath)]), // a part of the request's line, which it would pin
+		Status:     reply.Status,
+		Duration:   time.Since(began),
+		Unmatched:  c.route.operation == "" && c.route.missing == "",
+		FaultID:    c.fault,
+		Accepted:   c.accept,
+		Checkpoint: c.checkpoint,
 	}
 	if reply.Status == http.StatusNotImplemented {
 		kind := field(c.request.Header, "Content-Type")

@@ -10,19 +10,20 @@ import (
 // Entry is what the journal keeps of a request to the provider: what it was
 // and how it ended, and nothing that the client wrote into it but the path.
 type Entry struct {
-	At          time.Time     // on the namespace's clock
-	Namespace   string        //
-	Operation   Operation     // "" where no route matched
-	Method      string        //
-	Path        string        // escaped, without the query, cut to 1024 bytes
-	Status      int           // 0 where the reply was lost
-	Duration    time.Duration // until the reply's head was ready
-	Unmatched   bool          // no route, or none for this method
-	FaultID     string        // the fault that it met last, if any
-	RunID       string        // the run that it was about, if there is one
-	Accepted    bool          // it changed the state
-	ContentType string        // of the request, where the emulator itself refused it
-	BodyBytes   int64         // likewise; -1 where unknown
+	At          time.Time           // on the namespace's clock
+	Namespace   string              //
+	Operation   Operation           // "" where no route matched
+	Method      string              //
+	Path        string              // escaped, without the query, cut to 1024 bytes
+	Status      int                 // 0 where the reply was lost
+	Duration    time.Duration       // until the reply's head was ready
+	Unmatched   bool                // no route, or none for this method
+	FaultID     string              // the fault that it met last, if any
+	RunID       string              // the run that it was about, if there is one
+	Accepted    bool                // it changed the state
+	Checkpoint  engine.CheckpointID // of the state that it left, if it changed it
+	ContentType string              // of the request, where the emulator itself refused it
+	BodyBytes   int64               // likewise; -1 where unknown
 }
 
 // Bounds of what an entry keeps, in bytes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -95,7 +96,11 @@ func play(t *testing.T, clock string, commands []model.Command) (d *difference) 
 				return
 			}
 		}
-		if problem := p.consistent(); problem != "" {
+		problem := p.consistent()
+		if problem == "" {
+			problem = p.stored()
+		}
+		if problem != "" {
 			d = &difference{len(commands) - 1, commands[len(commands)-1], problem}
 		}
 	})
@@ -111,6 +116,32 @@ type player struct {
 	scope   string
 	frozen  bool
 	streams map[string]*subscriber
+
+	store    engine.Store
+	recorder *recorder
+	points   map[string]point
+	forks    int
+}
+
+// point is what the player knows of a checkpoint.
+type point struct {
+	checkpoint  string
+	ids, scopes []string
+	scope       string
+}
+
+// recorder remembers the checkpoint of the latest reply that told one.
+type recorder struct {
+	http.RoundTripper
+	latest string
+}
+
+func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
+	res, err := r.RoundTripper.RoundTrip(q)
+	if err == nil && res.Header.Get("X-Mockingbird-Checkpoint") != "" {
+		r.latest = res.Header.Get("X-Mockingbird-Checkpoint")
+	}
+	return res, err
 }
 
 // subscriber is a stream by the name that the walk gave it.
@@ -123,13 +154,19 @@ type subscriber struct {
 const defaultScope = `{"profile": "default", "identity": "unauthenticated-test-listener"}`
 
 func newPlayer(t *testing.T, frozen bool) *player {
-	e := engine.New(engine.Config{Seed: 1, Gateway: engine.Gateway{MaxConcurrentRuns: model.WalkCapacity}})
+	store := engine.NewMemoryStore()
+	e := engine.New(engine.Config{Seed: 1, Gateway: engine.Gateway{MaxConcurrentRuns: model.WalkCapacity}, Store: store})
+	r := &recorder{RoundTripper: transport.New(handler.New(e, handler.Options{}), "hermes.test")}
 	p := &player{
-		door:    &door{t, e, transport.New(handler.New(e, handler.Options{}), "hermes.test")},
+		door:    &door{t, e, r},
 		model:   model.New(model.WalkStart, model.WalkCapacity),
 		scope:   defaultScope,
 		frozen:  frozen,
 		streams: map[string]*subscriber{},
+
+		store:    store,
+		recorder: r,
+		points:   map[string]point{},
 	}
 	if _, err := e.ChangeClock(engine.ClockChange{Set: time.Unix(0, model.WalkStart), Freeze: &frozen}); err != nil {
 		t.Fatal(err)
@@ -151,9 +188,13 @@ func (p *player) close() {
 // step carries a command out on both sides and returns how they differ, "" if they do not. A command about a run
 // that a shrunk walk does not admit is left out.
 func (p *player) step(c model.Command) string {
-	if c.Run >= len(p.ids) && ofRun(c) {
+	if c.Run >= len(p.ids) && c.OfRun() {
 		return ""
 	}
+	if c.Do == "checkpoint" || c.Do == "checkout" {
+		return p.timeTravel(c)
+	}
+	p.recorder.latest = ""
 	got := p.act(c)
 	synctest.Wait()
 	newRunID := ""
@@ -169,17 +210,6 @@ func (p *player) step(c model.Command) string {
 		problems = unlike(got, want)
 	}
 	return strings.Join(append(problems, p.given()...), "\n")
-}
-
-// ofRun reports whether a command is about the run that it names.
-func ofRun(c model.Command) bool {
-	switch c.Do {
-	case "request":
-		return strings.Contains(c.Path, "{run}")
-	case "subscribe", "start", "complete", "fail", "cancelled", "delta", "event", "approval", "steer_policy":
-		return true
-	}
-	return false
 }
 
 // act carries a command out on the handler.
@@ -225,6 +255,48 @@ func (p *player) act(c model.Command) reply {
 		p.execute(c)
 	}
 	return reply{}
+}
+
+// timeTravel makes a checkpoint, or takes the one that the command before has made, or goes to one. The model goes there by
+// carrying out again what it had done.
+func (p *player) timeTravel(c model.Command) string {
+	if c.Do == "checkpoint" {
+		p.model.Do(c, nil, "")
+		id := p.recorder.latest
+		if id == "" || c.Explicit {
+			p.control("/checkpoints", "")
+			id = p.recorder.latest
+		}
+		p.points[c.As] = point{id, slices.Clone(p.ids), slices.Clone(p.scopes), p.scope}
+		return ""
+	}
+	to, ok := p.points[c.As]
+	if !ok { // left out of a shrunk walk
+		return ""
+	}
+	p.model.Do(c, nil, "")
+	switch {
+	case c.Branch != "":
+		p.control("/branches/"+c.Branch+"/checkout", fmt.Sprintf(`{"checkpoint": %q}`, to.checkpoint))
+	default:
+		fork := fmt.Sprint("fork-", len(p.points), "-", p.forks)
+		p.forks++
+		p.control("/branches", fmt.Sprintf(`{"name": %q, "from": %q}`, fork, to.checkpoint))
+		p.control("/branches/"+fork+"/checkout", "")
+	}
+	p.ids, p.scopes, p.scope = slices.Clone(to.ids), slices.Clone(to.scopes), to.scope
+	synctest.Wait()
+	var problems []string
+	for name, s := range p.streams {
+		if err := s.over(); !s.gone && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+			problems = append(problems, fmt.Sprintf("%s: %v after a checkout", name, err))
+		}
+		s.close()
+		s.cancel()
+	}
+	clear(p.streams)
+	p.recorder.latest = "" // later commands have not made it
+	return strings.Join(problems, "\n")
 }
 
 // execute acts as the executor of a run. Executors act whatever the scope of requests is, controls only within it. In
@@ -421,6 +493,35 @@ func (p *player) consistent() string {
 	}
 	if got := n.Counts(); got != want {
 		return fmt.Sprintf("counts are %+v, but its runs are %+v", got, want)
+	}
+	return ""
+}
+
+// stored compares the rows with those that the store has for the next process.
+func (p *player) stored() string {
+	rows := func(e *engine.Engine) map[string]engine.Row {
+		n, err := e.Namespace(engine.DefaultNamespace)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		rows := map[string]engine.Row{}
+		for _, id := range p.ids {
+			parsed, _ := engine.ParseRunID(id)
+			if in, err := n.Inspect(parsed); err == nil && in.Row != nil {
+				rows[id] = *in.Row
+			}
+		}
+		if counts := n.Counts(); counts.Durable != len(rows) {
+			p.t.Errorf("%d rows of %d", len(rows), counts.Durable)
+		}
+		return rows
+	}
+	before := rows(p.engine)
+	p.engine.Close()
+	next := engine.New(engine.Config{Seed: 1, Store: p.store})
+	defer next.Close()
+	if after := rows(next); !maps.Equal(before, after) {
+		return fmt.Sprintf("the store has %v, not %v", after, before)
 	}
 	return ""
 }

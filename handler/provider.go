@@ -34,11 +34,12 @@ func (h *Handler) create(c *Call) (*Reply, error) {
 	if err != nil {
 		return refusal(err), nil
 	}
-	admission, err := c.gateway.Submit(submission)
+	gateway := c.gateway.Recording()
+	admission, err := gateway.Submit(submission)
 	if err != nil {
 		return refusal(err), nil
 	}
-	c.run, c.known, c.accept = admission.Run.ID(), true, !admission.Replayed
+	c.run, c.known, c.accept, c.checkpoint = admission.Run.ID(), true, !admission.Replayed, gateway.Recorded()
 	if c.accept && h.onAdmitted != nil {
 		h.onAdmitted(c.space.engine, c.run, body.bytes)
 	}
@@ -89,7 +90,8 @@ func (h *Handler) stop(c *Call) (*Reply, error) {
 	if err := c.identify(); err != nil {
 		return refusal(err), nil
 	}
-	run, accepted, err := c.gateway.Stop(c.run)
+	gateway := c.gateway.Recording()
+	run, accepted, err := gateway.Stop(c.run)
 	c.known = err == nil || errors.Is(err, engine.RunNotActive)
 	if err != nil {
 		return refusal(err), nil
@@ -97,7 +99,7 @@ func (h *Handler) stop(c *Call) (*Reply, error) {
 	if !accepted {
 		return providerJSON(http.StatusOK, run.AppendJSON(nil)), nil
 	}
-	c.accept = true
+	c.accept, c.checkpoint = true, gateway.Recorded()
 	b := append(make([]byte, 0, 96), `{"run_id": "`...)
 	b = append(run.ID().Append(b), `", "status": "stopping"}`...)
 	return providerJSON(http.StatusOK, b), nil
@@ -138,11 +140,12 @@ func (h *Handler) approval(c *Call) (*Reply, error) {
 	if err != nil {
 		return refusal(err), nil
 	}
-	resolved, err := c.gateway.Approve(c.run, answer)
+	gateway := c.gateway.Recording()
+	resolved, err := gateway.Approve(c.run, answer)
 	if err != nil {
 		return refusal(err), nil
 	}
-	c.accept = true
+	c.accept, c.checkpoint = true, gateway.Recorded()
 	return providerJSON(http.StatusOK, answer.AppendJSON(nil, c.run, resolved)), nil
 }
 
@@ -165,10 +168,11 @@ func (h *Handler) steer(c *Call) (*Reply, error) {
 	if err != nil {
 		return refusal(err), nil
 	}
-	if err := c.gateway.Steer(c.run, text); err != nil {
+	gateway := c.gateway.Recording()
+	if err := gateway.Steer(c.run, text); err != nil {
 		return refusal(err), nil
 	}
-	c.accept = true
+	c.accept, c.checkpoint = true, gateway.Recorded()
 	b := append(make([]byte, 0, 112), `{"object": "hermes.run.steer", "run_id": "`...)
 	return providerJSON(http.StatusOK, append(c.run.Append(b), `", "accepted": true}`...)), nil
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/hermesfake/hermesfake/engine"
 )
 
 const (
@@ -37,9 +39,10 @@ type Reply struct {
 	replayed    bool
 	sessionKey  string
 	allow       string
-	origin      string    // a browser's page of this origin may read the reply
-	server      string    // x-mockingbird
-	at          time.Time // on the namespace's clock
+	origin      string              // a browser's page of this origin may read the reply
+	server      string              // x-mockingbird
+	checkpoint  engine.CheckpointID // x-mockingbird-checkpoint, after an accepted mutation
+	at          time.Time           // on the namespace's clock
 	date        string
 	base        http.Header // fields to start from, nil for none kept
 	substitute  http.Header // fields that replace others, of a reply made by Substitute
@@ -65,12 +68,15 @@ func (r *Reply) Header() http.Header {
 	} else {
 		h = maps.Clone(h)
 	}
-	values := make([]string, 2, 6)
+	values := make([]string, 2, 7)
 	values[0], values[1] = r.date, strconv.Itoa(len(r.Body))
 	h["Date"] = values[0:1:1]
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	if r.checkpoint != "" {
+		set("X-Mockingbird-Checkpoint", string(r.checkpoint))
 	}
 	if r.eventStream {
 		set("Content-Type", "text/event-stream")
@@ -102,7 +108,7 @@ func (r *Reply) Header() http.Header {
 // baseHeader returns the fields that replies of a kind have in common, with
 // room for the others. It is kept and cloned where many replies have them.
 func baseHeader(server, contentType string, secured bool) http.Header {
-	h := make(http.Header, len(securityHeaders)+6)
+	h := make(http.Header, len(securityHeaders)+7)
 	h["X-Mockingbird"] = []string{server}
 	h["Date"] = nil
 	if contentType != "" {

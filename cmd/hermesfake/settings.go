@@ -24,6 +24,7 @@ type settings struct {
 	model             string
 	maxConcurrentRuns int
 	journalSize       int
+	checkpoints       int
 	logFormat         string
 	script            string // a file, "" for none
 	auto              bool
@@ -59,7 +60,7 @@ Flags:
 
 // flagSet returns the flags that set s, which has their defaults then.
 func (s *settings) flagSet() *flag.FlagSet {
-	*s = settings{port: 8827, maxConcurrentRuns: 10, journalSize: 1000, logFormat: logText}
+	*s = settings{port: 8827, maxConcurrentRuns: 10, journalSize: 1000, checkpoints: 1000, logFormat: logText}
 	fs := newFlagSet("serve")
 	fs.StringVar(&s.host, "host", "127.0.0.1", "`ADDRESS` to listen on; other than loopback only with an admin key")
 	fs.Var(number{&s.port, math.MaxUint16}, "port", "`PORT` to listen on; 0 picks a free one")
@@ -67,6 +68,7 @@ func (s *settings) flagSet() *flag.FlagSet {
 	fs.StringVar(&s.model, "model", "hermes-agent", "`NAME` of the model of runs whose submission names none")
 	fs.Var(number{&s.maxConcurrentRuns, math.MaxInt}, "max-concurrent-runs", "unsettled runs, `N` at once, before 429; 0 for no bound")
 	fs.Var(number{&s.journalSize, math.MaxInt}, "journal-size", "requests, the latest `N`, that each namespace's journal keeps")
+	fs.Var(number{&s.checkpoints, math.MaxInt}, "checkpoints", "checkpoints, the latest `N`, that each namespace keeps; 0 for those only that are asked for")
 	fs.Var(choice{&s.logFormat, []string{logText, logJSON, logOff}}, "log-format", "`FORMAT` of the log: text, json or off")
 	fs.StringVar(&s.script, "script", "", "`FILE` with a JSON script that plays the agent of each run")
 	fs.StringVar(&s.apiKey, "api-key", "", "bearer `KEY` that provider routes need; also HERMESFAKE_API_KEY")
@@ -116,6 +118,7 @@ func (s *settings) options(log *slog.Logger) []hermesfake.Option {
 		hermesfake.WithModel(s.model),
 		hermesfake.WithMaxConcurrentRuns(s.maxConcurrentRuns),
 		hermesfake.WithJournalSize(s.journalSize),
+		hermesfake.WithCheckpoints(s.checkpoints),
 	}
 	options = append(options, hermesfake.WithAPIKey(s.apiKey), hermesfake.WithAdminKey(s.adminKey),
 		hermesfake.WithCORSOrigins(s.origins...))

@@ -38,6 +38,11 @@ type Model struct {
 
 	line        []*subscriber // who waits for an item, of any queue, longest wait first
 	subscribers []*subscriber // everyone who ever got a 200, in that order
+
+	startNow int64
+	startMax int
+	history  []done
+	points   map[string][]done // the histories of checkpoints
 }
 
 // A run is a run in the cache.
@@ -54,7 +59,7 @@ type run struct {
 // New returns a world whose first use is at the given Unix nanosecond, so that its first sweep falls due 60 s later.
 // maxConcurrent is the capacity, 0 for none.
 func New(nowNanos int64, maxConcurrent int) *Model {
-	m := &Model{now: nowNanos, nextSweep: nowNanos + int64(sweepEvery), max: maxConcurrent}
+	m := &Model{now: nowNanos, nextSweep: nowNanos + int64(sweepEvery), max: maxConcurrent, startNow: nowNanos, startMax: maxConcurrent}
 	m.Scope(defaultProfile, defaultIdentity)
 	return m
 }

@@ -27,7 +27,10 @@ type Command struct {
 	Header       map[string]string
 	Body         string
 
-	As string // subscribe, disconnect; no name comes twice in a walk
+	As string // subscribe, disconnect, checkpoint, checkout; no name comes twice in a walk
+
+	Branch   string // checkout
+	Explicit bool   // checkpoint: made for itself, even where the command before has made one
 
 	Output       string // complete
 	Usage        *[3]int64
@@ -55,6 +58,10 @@ func (c Command) String() string {
 		return fmt.Sprintf("subscribe %s run %d", c.As, c.Run)
 	case "disconnect":
 		return "disconnect " + c.As
+	case "checkpoint":
+		return fmt.Sprintf("checkpoint %s, explicit %t", c.As, c.Explicit)
+	case "checkout":
+		return fmt.Sprintf("checkout %s on %s", c.As, c.Branch)
 	case "advance":
 		return "advance " + time.Duration(c.Nanos).String()
 	case "sweep":
@@ -89,6 +96,17 @@ func quoted(s *string) string {
 // subscribe. What subscribers were given meanwhile is for Take to tell.
 func (m *Model) Do(c Command, ids func(i int) string, newRunID string) Reply {
 	switch c.Do {
+	case "checkpoint":
+		m.Checkpoint(c.As)
+		return Reply{}
+	case "checkout":
+		m.Checkout(c.As)
+		return Reply{}
+	}
+	m.remember(c, ids, newRunID)
+	switch c.Do {
+	case "disconnect all":
+		m.line, m.subscribers = nil, nil
 	case "request":
 		path := c.Path
 		if strings.Contains(path, "{run}") {
@@ -148,8 +166,13 @@ func Walk(rng *rand.Rand, n int) []Command {
 		}
 		newRunID := fmt.Sprintf("run_%032x", len(w.ids))
 		reply := w.model.Do(c, func(i int) string { return w.ids[i] }, newRunID)
-		if c.Path == "/v1/runs" && reply.Status == 202 && reply.Header["Idempotency-Replayed"] == "" {
+		switch {
+		case c.Path == "/v1/runs" && reply.Status == 202 && reply.Header["Idempotency-Replayed"] == "":
 			w.ids = append(w.ids, newRunID)
+		case c.Do == "checkpoint":
+			w.points = append(w.points, walkPoint{c.As, slices.Clone(w.ids), w.otherScope})
+		case c.Do == "checkout":
+			w.returnTo(c.As)
 		}
 		commands = append(commands, c)
 	}
@@ -164,6 +187,14 @@ type walker struct {
 	focus       int       // the run that most commands are about for a while
 	subscribers int
 	otherScope  bool
+	points      []walkPoint
+}
+
+// walkPoint is what a walker knew at a checkpoint.
+type walkPoint struct {
+	name       string
+	ids        []string
+	otherScope bool
 }
 
 // next is a command, or not one where there is nothing for it to act on.
@@ -193,6 +224,8 @@ func (w *walker) next() (Command, bool) {
 		{1, w.gateway},
 		{2, w.restart},
 		{3, w.scope},
+		{3, w.checkpoint},
+		{2, w.checkout},
 	}
 	total := 0
 	for _, s := range steps {
@@ -519,4 +552,40 @@ func (w *walker) scope() (Command, bool) {
 		c.Profile = "other"
 	}
 	return c, true
+}
+
+func (w *walker) checkpoint() (Command, bool) {
+	return Command{Do: "checkpoint", As: fmt.Sprint("C", len(w.points)), Explicit: w.rng.IntN(2) == 0}, true
+}
+
+// checkout returns to one of the later checkpoints, or to any, on one of two branches or on the one that is current.
+func (w *walker) checkout() (Command, bool) {
+	if len(w.points) == 0 {
+		return Command{}, false
+	}
+	points := w.points
+	if late := len(points) - 4; late > 0 && w.rng.IntN(3) > 0 {
+		points = points[late:]
+	}
+	return Command{Do: "checkout", As: pick(w, points).name, Branch: pick(w, []string{"main", "other", ""})}, true
+}
+
+func (w *walker) returnTo(name string) {
+	for _, p := range w.points {
+		if p.name == name {
+			w.ids, w.otherScope = slices.Clone(p.ids), p.otherScope
+		}
+	}
+	w.focus = max(0, len(w.ids)-1)
+}
+
+// OfRun reports whether the command is about the run that it names.
+func (c Command) OfRun() bool {
+	switch c.Do {
+	case "request":
+		return strings.Contains(c.Path, "{run}")
+	case "subscribe", "start", "complete", "fail", "cancelled", "delta", "event", "approval", "steer_policy":
+		return true
+	}
+	return false
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,11 +18,17 @@ func TestWalkReaches(t *testing.T) {
 	for seed := range uint64(60) {
 		m := New(WalkStart, WalkCapacity)
 		var ids []string
+		points := map[string][]string{}
 		for _, c := range Walk(rand.New(rand.NewPCG(seed, 0)), 300) {
 			newRunID := fmt.Sprintf("run_%032x", len(ids))
 			r := m.Do(c, func(i int) string { return ids[i] }, newRunID)
-			if r.Status == 202 && r.Header["Idempotency-Replayed"] == "" {
+			switch {
+			case r.Status == 202 && r.Header["Idempotency-Replayed"] == "":
 				ids = append(ids, newRunID)
+			case c.Do == "checkpoint":
+				points[c.As] = slices.Clone(ids)
+			case c.Do == "checkout":
+				ids = slices.Clone(points[c.As])
 			}
 			seen[strings.TrimSpace(c.Do+" "+answered(t, c, r))]++
 			for _, as := range m.Subscribers() {
@@ -53,6 +60,7 @@ func TestWalkReaches(t *testing.T) {
 		"request GET events 200", "request GET events 404 run_not_found", "request HEAD events 200", "request HEAD events 404",
 		"subscribe 200", "subscribe 404 run_not_found", "disconnect", "start", "complete", "fail", "cancelled", "delta", "event",
 		"approval", "steer_policy", "advance", "sweep", "capacity", "draining", "restart", "scope",
+		"checkpoint", "checkout",
 		"given data", "given : keepalive", "given : stream closed", "given the end marker alone",
 	} {
 		if seen[want] == 0 {
