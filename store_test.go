@@ -178,6 +178,13 @@ func (f *full) Apply(namespace string, c engine.Changes) error {
 	return f.Store.Apply(namespace, c)
 }
 
+func (f *full) Replace(namespace string, count int, reserved uint64, each func(put func(engine.StoredRow) error) error) error {
+	if f.full {
+		return errFull
+	}
+	return f.Store.Replace(namespace, count, reserved, each)
+}
+
 func (f *full) Drop(namespace string) error {
 	if f.full {
 		return errFull
