@@ -3,6 +3,7 @@ package hermesfake
 import (
 	"github.com/hermesfake/hermesfake/engine"
 	"github.com/hermesfake/hermesfake/faults"
+	"github.com/hermesfake/hermesfake/handler"
 	"github.com/hermesfake/hermesfake/transport"
 )
 
@@ -16,6 +17,8 @@ var (
 	ErrClock = engine.ErrClock
 	// ErrRule: a fault rule that makes no sense.
 	ErrRule = faults.ErrRule
+	// ErrOperation: a name that is no operation's.
+	ErrOperation = handler.ErrOperation
 	// ErrUnknownHost: a request in process to a host that nobody answers for.
 	ErrUnknownHost = transport.ErrUnknownHost
 	// ErrNoCheckpoint: the namespace has no such checkpoint, or no longer.

@@ -155,6 +155,25 @@ func (n *Namespace) AwaitAdmission(ctx context.Context, ready func(Admissions) b
 	})
 }
 
+// AwaitNotice waits until ready says so, which is asked again after each Notify. It returns the
+// context's error, or Closed.
+func (n *Namespace) AwaitNotice(ctx context.Context, ready func() bool) error {
+	n.attentive.Add(1)
+	defer n.attentive.Add(-1)
+	return n.wait(ctx, nil, func() *bell { return &n.notices }, 0, func() (bool, error) { return ready(), nil })
+}
+
+// Notify says that something beside the world has changed, which AwaitNotice may wait for. It costs
+// next to nothing where nobody does.
+func (n *Namespace) Notify() {
+	if n.attentive.Load() == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.notices.ring()
+}
+
 // transition wakes who waits for a change of the run.
 func (n *Namespace) transition(id RunID) {
 	if b := n.transitions[id]; b != nil {
@@ -167,6 +186,7 @@ func (n *Namespace) transition(id RunID) {
 func (n *Namespace) upheaval() {
 	n.clockMoves.ring()
 	n.admissions.ring()
+	n.notices.ring()
 	for _, b := range n.transitions {
 		b.ring()
 	}

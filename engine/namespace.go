@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +39,8 @@ type state struct {
 
 	clockMoves  bell
 	admissions  bell
+	notices     bell
+	attentive   atomic.Int32 // who wait for a notice
 	transitions map[RunID]*bell
 	sleepers    map[*waiter]int64 // until when
 	executors   map[RunID][]*Executor

@@ -2,10 +2,8 @@ package handler
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -185,78 +183,4 @@ func parseDuration(text string) (time.Duration, bool) {
 	}
 	d, err := time.ParseDuration(text)
 	return d, err == nil && d >= 0
-}
-
-// entryJSON is a journal entry on the wire.
-type entryJSON struct {
-	At          int64               `json:"at"`
-	Service     string              `json:"service"`
-	Namespace   string              `json:"namespace"`
-	Operation   Operation           `json:"operationId,omitempty"`
-	Method      string              `json:"method"`
-	Path        string              `json:"path"`
-	Status      int                 `json:"status"`
-	Duration    float64             `json:"durationMs"`
-	Unmatched   bool                `json:"unmatched"`
-	FaultID     string              `json:"faultId,omitempty"`
-	IDs         map[string]string   `json:"ids"`
-	Accepted    bool                `json:"accepted,omitempty"`
-	Checkpoint  engine.CheckpointID `json:"checkpoint,omitempty"`
-	ContentType *string             `json:"contentType,omitempty"`
-	BodyBytes   *int64              `json:"bodyBytes,omitempty"`
-}
-
-func (e *Entry) json() entryJSON {
-	j := entryJSON{
-		At: e.At.UnixMilli(), Service: "hermes", Namespace: e.Namespace, Operation: e.Operation,
-		Method: e.Method, Path: e.Path, Status: e.Status, Duration: float64(e.Duration) / 1e6,
-		Unmatched: e.Unmatched, FaultID: e.FaultID, IDs: map[string]string{}, Accepted: e.Accepted,
-		Checkpoint: e.Checkpoint,
-	}
-	if e.RunID != "" {
-		j.IDs["runId"] = e.RunID
-	}
-	if e.Status == http.StatusNotImplemented {
-		j.ContentType, j.BodyBytes = &e.ContentType, &e.BodyBytes
-	}
-	return j
-}
-
-func (h *Handler) adminRequests(c *adminCall) *Reply {
-	operation := Operation(c.query.Get("operationId"))
-	if operation != "" && !slices.Contains(operations, operation) {
-		return adminError(http.StatusBadRequest, fmt.Sprintf("requests: operationId must be one of %v", operations))
-	}
-	number := func(name string) (n int64, ok bool, err error) {
-		text := c.query.Get(name)
-		if text == "" {
-			return 0, false, nil
-		}
-		n, err = strconv.ParseInt(text, 10, 64)
-		return n, true, err
-	}
-	status, byStatus, err := number("status")
-	since, bySince, err2 := number("since")
-	limit, limited, err3 := number("limit")
-	if err != nil || err2 != nil || err3 != nil || limit < 0 {
-		return adminError(http.StatusBadRequest, "requests: status, since and limit must be whole numbers")
-	}
-	entries, dropped := c.space.journal.entries()
-	requests := []entryJSON{}
-	for _, e := range entries {
-		if operation != "" && e.Operation != operation || byStatus && int64(e.Status) != status ||
-			bySince && e.At.UnixMilli() < since {
-			continue
-		}
-		requests = append(requests, e.json())
-	}
-	if limited {
-		requests = requests[max(0, len(requests)-int(limit)):]
-	}
-	return adminJSON(http.StatusOK, map[string]any{"requests": requests, "dropped": dropped})
-}
-
-func (h *Handler) adminClearRequests(c *adminCall) *Reply {
-	c.space.journal.clear()
-	return adminJSON(http.StatusOK, map[string]any{"status": "ok"})
 }

@@ -15,6 +15,7 @@ type envelope struct {
 	code       string // "": null
 	brief      bool   // only message and type
 	retryAfter bool
+	own        bool // the emulator's refusal, not the provider's
 }
 
 const (
@@ -48,13 +49,13 @@ var envelopes = map[engine.Reason]envelope{
 	engine.SteerEmpty:             {status: 400, code: "invalid_steer_input"},
 	engine.SteerRefused:           {status: 409, code: "steer_not_accepted"},
 	engine.SteerFailed:            {status: 500, code: "steer_failed"},
-	engine.Unsupported:            {status: 501, kind: unsupportedError, code: unsupportedCode},
+	engine.Unsupported:            {status: 501, kind: unsupportedError, code: unsupportedCode, own: true},
 	engine.RunSettled:             {status: 409, code: "mock_terminal_run"},
 	engine.RunForeign:             {status: 409, code: "mock_foreign_run"},
 	engine.StatusInvalid:          {status: 400},
 	engine.QueueFull:              {status: 409, code: "mock_queue_full"},
-	engine.StorageFailed:          {status: 500, kind: storageError, code: "storage_failed"},
-	engine.Closed:                 {status: 503, code: "mock_closed"},
+	engine.StorageFailed:          {status: 500, kind: storageError, code: "storage_failed", own: true},
+	engine.Closed:                 {status: 503, code: "mock_closed", own: true},
 }
 
 // refusal is the reply to an operation that failed with err.
@@ -90,7 +91,7 @@ func (e envelope) reply(message string) *Reply {
 		}
 	}
 	r := providerJSON(e.status, append(body, "}}"...))
-	r.retryAfter = e.retryAfter
+	r.retryAfter, r.own = e.retryAfter, e.own
 	return r
 }
 

@@ -276,11 +276,11 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 		Accepted:   c.accept,
 		Checkpoint: c.checkpoint,
 	}
-	if reply.Status == http.StatusNotImplemented {
-		kind := field(c.request.Header, "Content-Type")
-		e.ContentType, e.BodyBytes = kind[:min(len(kind), maxJournalType)], c.request.ContentLength
+	if reply.own {
+		e.own, e.ContentType, e.BodyBytes = true, mediaType(c.request.Header), c.request.ContentLength
 	}
 	c.space.journal.add(logged{e, c.run, c.known})
+	c.space.engine.Notify()
 	h.metrics.add(&e)
 	if e.Unmatched {
 		h.unmatched.add(e.Method, "", e.Path)
@@ -320,17 +320,6 @@ func canonical(r *http.Request) *http.Request {
 		}
 	}
 	return r
-}
-
-// Entries returns a copy of the namespace's journal, oldest first, and how
-// many entries fell out before. An error wraps engine.ErrNamespace.
-func (h *Handler) Entries(namespace string) ([]Entry, int, error) {
-	s, err := h.space(namespace)
-	if err != nil {
-		return nil, 0, err
-	}
-	entries, dropped := s.journal.entries()
-	return entries, dropped, nil
 }
 
 // isRefusal reports whether err is the engine's own.

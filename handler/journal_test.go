@@ -68,7 +68,7 @@ func TestJournal(t *testing.T) {
 	d.get("/nope")
 	d.do("DELETE", "/v1/runs", "")
 	d.get("/api/jobs")
-	r := d.request("POST", "/v1/runs", `[]`, map[string]string{"Content-Type": "text/x"})
+	r := d.request("POST", "/v1/runs", `[]`, map[string]string{"Content-Type": "text/x; boundary=secret"})
 	d.send(r)
 	d.post("/v1/runs", `{"input": "x"}`)
 	d.post("/ns/other/v1/runs", `{}`)
@@ -130,7 +130,7 @@ func TestJournal(t *testing.T) {
 
 	for query, count := range map[string]int{
 		"?operationId=RunStop": 2, "?status=404": 2, "?status=0": 0, "?limit=3": 3, "?limit=0": 0,
-		"?limit=1000": 21, "?status=202&operationId=RunCreate": 3, "?since=1700000000001": 18, "?since=1700000000002": 0,
+		"?limit=1000": 21, "?limit=9223372036854775807": 21, "?status=202&operationId=RunCreate": 3, "?since=1700000000001": 18, "?since=1700000000002": 0,
 		"?since=-5": 21, "?status=&limit=": 21, "?namespace=other": 1,
 		"?since=1700000000001&limit=1&status=200": 1,
 	} {
@@ -141,7 +141,7 @@ func TestJournal(t *testing.T) {
 	if latest, _ := d.journal("?limit=2"); latest[0].Status != 501 || latest[1].Status != 202 {
 		t.Errorf("limit keeps %+v", latest)
 	}
-	for _, query := range []string{"?status=x", "?since=now", "?limit=-1", "?limit=1.5", "?status=99999999999999999999"} {
+	for _, query := range []string{"?status=x", "?since=now", "?limit=-1", "?limit=1.5", "?operationId=Nope", "?status=99999999999999999999"} {
 		d.get("/__admin/requests"+query).want(t, 400, "requests: ")
 	}
 	d.do("DELETE", "/__admin/requests", "").want(t, 200)

@@ -34,6 +34,7 @@ type Reply struct {
 
 	contentType string
 	secured     bool // carries the provider's security headers
+	own         bool // the emulator's refusal, not the provider's
 	eventStream bool
 	retryAfter  bool
 	replayed    bool

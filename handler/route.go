@@ -22,7 +22,7 @@ const (
 	Health       Operation = "Health"
 )
 
-var operations = []Operation{RunCreate, RunGet, RunStop, RunEvents, RunApproval, RunSteer, Models, Capabilities, Health}
+var operations = [...]Operation{RunCreate, RunGet, RunStop, RunEvents, RunApproval, RunSteer, Models, Capabilities, Health}
 
 // route is where a provider path leads.
 type route struct {
