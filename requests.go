@@ -39,6 +39,12 @@ func (f *Fake) Requests() Requests {
 	return entries
 }
 
+// Metrics are counts of the requests to provider routes.
+type Metrics = handler.Metrics
+
+// Metrics returns the counts of the requests of all namespaces.
+func (f *Fake) Metrics() Metrics { return f.handler.Metrics() }
+
 // DroppedRequests is how many requests fell out of the namespace's journal, the oldest first,
 // because of its size; see WithJournalSize.
 func (f *Fake) DroppedRequests() int {

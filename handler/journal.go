@@ -108,6 +108,13 @@ func (j *journal) entries() ([]Entry, int) {
 	return entries, j.dropped
 }
 
+// sizes are how many entries there are, and how many fell out.
+func (j *journal) sizes() (kept, dropped int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.ring), j.dropped
+}
+
 func (j *journal) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -125,6 +125,7 @@ func TestBinary(t *testing.T) {
 		step("POST", "/__admin/hermes/runs/"+one+"/observe", `{"status": "completed", "output": "done"}`, 200, `"output": "done"`)
 		step("GET", "/v1/runs/"+one, "", 200, `"status": "completed"`)
 		step("POST", "/v1/runs/"+two+"/stop", "", 200, `"status": "stopping"`)
+		step("GET", "/__admin/metrics?format=prometheus", "", 200, "# TYPE hermesfake_requests_total counter\n")
 
 		res, err := client.Get(p.url + "/v1/runs/" + two + "/events")
 		if err != nil {

@@ -19,10 +19,13 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"github.com/hermesfake/hermesfake"
 )
 
 func main() {
+	metrics.ExposeMetadata(true) // of the whole process, so not the library's to decide
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the second one is not caught, and kills at once.
 	context.AfterFunc(ctx, stop)
