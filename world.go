@@ -66,6 +66,13 @@ func (f *Fake) SetDraining(draining bool) {
 // fails with StorageFailed if the store of WithStore does not drop the rows, and nothing has changed.
 func (f *Fake) Reset() error { return f.namespace.Reset() }
 
+// Counts are sizes of a namespace.
+type Counts = engine.Counts
+
+// Counts returns how many runs the namespace has, in the cache, in rows and of those that hold a slot, and
+// how many event streams are open.
+func (f *Fake) Counts() Counts { return f.namespace.Counts() }
+
 // Clock is what a clock shows.
 type Clock = engine.ClockState
 

@@ -31,6 +31,7 @@ func (h *Handler) adminRoutes() []adminRoute {
 		{"DELETE", "/requests", (*Handler).adminClearRequests},
 		{"GET", "/metrics", (*Handler).adminMetrics},
 		{"DELETE", "/metrics", (*Handler).adminClearMetrics},
+		{"GET", "/state", (*Handler).adminState},
 		{"GET", "/checkpoints", (*Handler).adminCheckpoints},
 		{"POST", "/checkpoints", (*Handler).adminCheckpoint},
 		{"DELETE", "/checkpoints/{id}", (*Handler).adminDeleteCheckpoint},
