@@ -239,7 +239,7 @@ func TestEverythingAtOnce(t *testing.T) {
 					t.Errorf("active and settled: %s", in.Run.AppendJSON(nil))
 				}
 			}
-			if want := fmt.Sprintf("gateway: %d active of at most 15", active); !strings.Contains(f.Dump(), want) {
+			if want := fmt.Sprintf("%d active of at most 15", active); !strings.Contains(f.Dump(), want) {
 				t.Errorf("%d active runs, and the dump says\n%s", active, f.Dump())
 			}
 			f.Close()

@@ -28,12 +28,19 @@ func Start(t T, options ...Option) *Fake {
 				t.Errorf("hermesfake: %s", describe(u))
 			}
 		}
+		state := ""
+		if t.Failed() {
+			state = f.Dump() // while streams are open and subscribers wait
+		}
 		f.Close()
 		for _, err := range f.ScriptErrors() {
 			t.Errorf("hermesfake: %v", err)
 		}
 		if t.Failed() {
-			t.Logf("hermesfake: the state when the test failed:\n%s", f.Dump())
+			if state == "" {
+				state = f.Dump()
+			}
+			t.Logf("hermesfake: the state when the test failed:\n%s", state)
 		}
 	})
 	return f

@@ -23,8 +23,8 @@ type scopeJSON struct {
 	Identity *string `json:"identity"`
 }
 
-// shown returns the identity of a scope, and whether it may be shown: it is the API key where a request has to bring one.
-func (h *Handler) shown(s *engine.Scope) (identity string, ok bool) {
+// Identity returns the identity of a scope, unless that may not be shown: it is an API key where requests have to bring one.
+func (h *Handler) Identity(s *engine.Scope) (identity string, ok bool) {
 	identity = s.Identity()
 	for i := range h.profiles {
 		if k := h.profiles[i].key; k.set && k.is(identity) {
@@ -36,22 +36,10 @@ func (h *Handler) shown(s *engine.Scope) (identity string, ok bool) {
 
 func (h *Handler) scopeJSON(s *engine.Scope) scopeJSON {
 	j := scopeJSON{Profile: s.Profile()}
-	if identity, ok := h.shown(s); ok {
+	if identity, ok := h.Identity(s); ok {
 		j.Identity = &identity
 	}
 	return j
-}
-
-// Scope returns the scope of the namespace's requests as it may be shown: identity is "" where it is an API key. An error
-// wraps engine.ErrNamespace.
-func (h *Handler) Scope(namespace string) (profile, identity string, err error) {
-	s, err := h.space(namespace)
-	if err != nil {
-		return "", "", err
-	}
-	scope := s.engine.Scope()
-	identity, _ = h.shown(scope)
-	return scope.Profile(), identity, nil
 }
 
 func stateLimit(text string) (int, error) {
@@ -101,6 +89,8 @@ func (h *Handler) adminState(c *adminCall) *Reply {
 		owners = owner.String()
 	}
 	member("owners", owners)
+	t := n.Timeline()
+	member("timeline", map[string]any{"branch": t.Branch, "head": orNull(t.Head), "checkpoints": t.Checkpoints, "dropped": t.Dropped})
 	member("runs", joined(runs))
 	member("rows", joined(rows))
 	member("omitted", total-len(runs))
