@@ -156,8 +156,8 @@ func WithStore(s engine.Store) Option {
 	return func(c *config) { c.engine.Store = s }
 }
 
-// WithLogger writes a line for each request to l. The default, and what nil
-// stands for, is silence.
+// WithLogger writes a line for each request to l, and one for each event stream's end; for each control
+// too, if l is enabled at the debug level. The default, and what nil stands for, is silence.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.handler.Logger = l }
 }

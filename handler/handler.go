@@ -4,7 +4,6 @@
 package handler
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -20,7 +19,8 @@ type Options struct {
 	// JournalSize is how many entries each namespace's journal keeps; default
 	// DefaultJournalSize, none if negative.
 	JournalSize int
-	// Logger gets a line for each request; default none.
+	// Logger gets a line for each request and for each event stream's end; at its debug level one for each
+	// control too. Default none.
 	Logger *slog.Logger
 	// Namespace is that of requests that name none; default engine.DefaultNamespace.
 	Namespace string
@@ -159,7 +159,10 @@ func (h *Handler) Respond(r *http.Request) (*Reply, error) {
 	r = canonical(r)
 	path := r.URL.EscapedPath()
 	if rest, ok := strings.CutPrefix(path, "/__admin"); ok && (rest == "" || rest[0] == '/') {
-		return h.respondAdmin(r, rest)
+		began := time.Now()
+		reply, err := h.respondAdmin(r, rest)
+		h.logControl(r, reply, began)
+		return reply, err
 	}
 	name, path, named := cutNamespace(path)
 	if !named {
@@ -167,11 +170,13 @@ func (h *Handler) Respond(r *http.Request) (*Reply, error) {
 			name = h.namespace
 		}
 	}
+	began := time.Now()
 	s, err := h.space(name)
 	if err != nil {
+		// It has no journal.
+		h.logRequest(&Entry{Method: cutMethod(r), Path: cutPath(r.URL.EscapedPath()), Status: http.StatusBadRequest, Duration: time.Since(began)}, NotLost)
 		return h.finish(adminError(http.StatusBadRequest, err.Error()), r, nil), nil
 	}
-	began := time.Now()
 	c := Call{request: r, space: s, path: path}
 	reply := h.enter(&c)
 	if reply == nil {
@@ -267,8 +272,8 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 		At:         reply.at,
 		Namespace:  c.space.engine.Name(),
 		Operation:  c.route.operation,
-		Method:     c.request.Method[:min(len(c.request.Method), maxJournalMethod)],
-		Path:       strings.Clone(c.path[:min(len(c.path), maxJournalPath)]), // a part of the request's line, which it would pin
+		Method:     cutMethod(c.request),
+		Path:       cutPath(c.path),
 		Status:     reply.Status,
 		Duration:   time.Since(began),
 		Unmatched:  c.route.operation == "" && c.route.missing == "",
@@ -289,11 +294,10 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 		if c.known {
 			e.RunID = c.run.String()
 		}
-		h.logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
-			slog.String("namespace", e.Namespace), slog.String("operation", string(e.Operation)),
-			slog.String("method", e.Method), slog.String("path", e.Path), slog.Int("status", e.Status),
-			slog.Duration("duration", e.Duration), slog.String("run", e.RunID), slog.Bool("accepted", e.Accepted),
-			slog.String("fault", e.FaultID))
+		h.logRequest(&e, reply.Loss)
+		if reply.eventStream && reply.Stream != nil {
+			reply.Stream = h.watched(c, reply.Stream, began)
+		}
 	}
 }
 

@@ -44,6 +44,11 @@ const (
 // DefaultJournalSize is how many entries a namespace's journal keeps.
 const DefaultJournalSize = 1000
 
+func cutMethod(r *http.Request) string { return r.Method[:min(len(r.Method), maxJournalMethod)] }
+
+// cutPath copies the path, which is a part of the request's line, and would pin that.
+func cutPath(path string) string { return strings.Clone(path[:min(len(path), maxJournalPath)]) }
+
 // mediaType is a request's Content-Type without its parameters, which may hold anything.
 func mediaType(h http.Header) string {
 	kind, _, _ := strings.Cut(field(h, "Content-Type"), ";")

@@ -45,11 +45,11 @@ func (u *unmatched) add(method, host, path string) {
 // RefuseHost adds a request to those that no route took, because it goes to a
 // host that is not the fake's.
 func (h *Handler) RefuseHost(r *http.Request) {
-	path, method := r.URL.EscapedPath(), r.Method
+	method := cutMethod(r)
 	if method == "" {
 		method = http.MethodGet
 	}
-	h.unmatched.add(method, r.URL.Host, path[:min(len(path), maxJournalPath)])
+	h.unmatched.add(method, r.URL.Host, cutPath(r.URL.EscapedPath()))
 }
 
 // Unmatched returns the requests of all namespaces that no route took.

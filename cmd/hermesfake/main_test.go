@@ -82,7 +82,7 @@ func TestServeHelp(t *testing.T) {
 	}
 	defaults := map[string]string{
 		"host": "127.0.0.1", "port": "8827", "seed": "random", "model": "hermes-agent",
-		"max-concurrent-runs": "10", "journal-size": "1000", "checkpoints": "1000", "log-format": "text",
+		"max-concurrent-runs": "10", "journal-size": "1000", "checkpoints": "1000", "log-format": "text", "log-level": "info",
 	}
 	for name, value := range defaults {
 		if !strings.HasSuffix(lines[name], "(default "+value+")\n") {
@@ -103,7 +103,7 @@ func TestServeHelp(t *testing.T) {
 func TestSettings(t *testing.T) {
 	var s settings
 	fs := s.flagSet()
-	const line = "--host ::1 --port=0 -seed 18446744073709551615 --model m --max-concurrent-runs 0 --journal-size 0 --checkpoints 0 --log-format json"
+	const line = "--host ::1 --port=0 -seed 18446744073709551615 --model m --max-concurrent-runs 0 --journal-size 0 --checkpoints 0 --log-format json --log-level debug"
 	if err := parse(fs, strings.Fields(line)); err != nil {
 		t.Fatal(err)
 	}

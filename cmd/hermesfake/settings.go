@@ -26,6 +26,7 @@ type settings struct {
 	journalSize       int
 	checkpoints       int
 	logFormat         string
+	logLevel          string
 	script            string // a file, "" for none
 	auto              bool
 	apiKey            string
@@ -45,6 +46,12 @@ const (
 	logOff  = "off"
 )
 
+// The values of --log-level.
+const (
+	logInfo  = "info"
+	logDebug = "debug"
+)
+
 const serveText = `Usage: hermesfake serve [flags]
 
 Serves the Hermes Agent API, and its control plane under /__admin, until
@@ -60,7 +67,7 @@ Flags:
 
 // flagSet returns the flags that set s, which has their defaults then.
 func (s *settings) flagSet() *flag.FlagSet {
-	*s = settings{port: 8827, maxConcurrentRuns: 10, journalSize: 1000, checkpoints: 1000, logFormat: logText}
+	*s = settings{port: 8827, maxConcurrentRuns: 10, journalSize: 1000, checkpoints: 1000, logFormat: logText, logLevel: logInfo}
 	fs := newFlagSet("serve")
 	fs.StringVar(&s.host, "host", "127.0.0.1", "`ADDRESS` to listen on; other than loopback only with an admin key")
 	fs.Var(number{&s.port, math.MaxUint16}, "port", "`PORT` to listen on; 0 picks a free one")
@@ -70,6 +77,7 @@ func (s *settings) flagSet() *flag.FlagSet {
 	fs.Var(number{&s.journalSize, math.MaxInt}, "journal-size", "requests, the latest `N`, that each namespace's journal keeps")
 	fs.Var(number{&s.checkpoints, math.MaxInt}, "checkpoints", "checkpoints, the latest `N`, that each namespace keeps; 0 for those only that are asked for")
 	fs.Var(choice{&s.logFormat, []string{logText, logJSON, logOff}}, "log-format", "`FORMAT` of the log: text, json or off")
+	fs.Var(choice{&s.logLevel, []string{logInfo, logDebug}}, "log-level", "`LEVEL` of the log: info for requests, debug for controls too")
 	fs.StringVar(&s.script, "script", "", "`FILE` with a JSON script that plays the agent of each run")
 	fs.StringVar(&s.apiKey, "api-key", "", "bearer `KEY` that provider routes need; also HERMESFAKE_API_KEY")
 	fs.StringVar(&s.adminKey, "admin-key", "", "`KEY` that the control plane needs; also HERMESFAKE_ADMIN_KEY")
@@ -139,11 +147,15 @@ func (s *settings) options(log *slog.Logger) []hermesfake.Option {
 
 // logger returns the log that goes to w.
 func (s *settings) logger(w io.Writer) *slog.Logger {
+	var o slog.HandlerOptions
+	if s.logLevel == logDebug {
+		o.Level = slog.LevelDebug
+	}
 	switch s.logFormat {
 	case logJSON:
-		return slog.New(slog.NewJSONHandler(w, nil))
+		return slog.New(slog.NewJSONHandler(w, &o))
 	case logText:
-		return slog.New(slog.NewTextHandler(w, nil))
+		return slog.New(slog.NewTextHandler(w, &o))
 	default:
 		return slog.New(slog.DiscardHandler)
 	}
