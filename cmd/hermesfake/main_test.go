@@ -111,7 +111,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("seed %v", s.seed)
 	}
 	s.seed = nil
-	if want := (settings{host: "::1", model: "m", logFormat: "json"}); !reflect.DeepEqual(s, want) {
+	if want := (settings{host: "::1", model: "m", logFormat: "json", logLevel: "debug"}); !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
 }
