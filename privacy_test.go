@@ -430,3 +430,53 @@ func TestSessionAndModelAreShown(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysAreNotShown proves the same of the keys that a fake was given, right and wrong ones that clients try, and
+// the origins of pages.
+func TestKeysAreNotShown(t *testing.T) {
+	log := &logLines{lines: make(chan string, 1000)}
+	planted := markers{}
+	key, profileKey, adminKey := planted.of("API key"), planted.of("key of a profile"), planted.of("admin key")
+	f := hermesfake.Start(t, hermesfake.WithAPIKey(key), hermesfake.WithProfile("work", profileKey), hermesfake.WithAdminKey(adminKey),
+		hermesfake.WithUnmatchedAllowed(), hermesfake.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+	send := func(method, path, bearer, admin string, want int) string {
+		t.Helper()
+		r, err := http.NewRequest(method, hermesfake.BaseURL+path, strings.NewReader(`{"input": "x"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		r.Header.Set("X-Mockingbird-Admin-Key", admin)
+		res, err := f.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var text bytes.Buffer
+		if _, err := text.ReadFrom(res.Body); err != nil || res.StatusCode != want {
+			t.Errorf("%s %s: %d %s %v, want %d", method, path, res.StatusCode, text.String(), err, want)
+		}
+		return text.String()
+	}
+	wrong, wrongAdmin := planted.of("wrong key"), planted.of("wrong admin key")
+	hidden := func(where, text string) {
+		t.Helper()
+		if found := planted.in(text); found != nil {
+			t.Errorf("%s shows %q", where, found)
+		}
+	}
+	refused := send("POST", "/v1/runs", wrong, "", 401) + send("GET", "/p/work/v1/models", key, "", 401) +
+		send("GET", "/__admin/hermes/runs", key, wrongAdmin, 401) + send("GET", "/__admin", adminKey, "", 401)
+	hidden("a refusal", refused)
+	send("POST", "/v1/runs", key, "", 202)
+	send("POST", "/p/work/v1/runs", profileKey, "", 202)
+	for _, path := range []string{"", "/health", "/namespaces", "/clock", "/requests", "/hermes/runs", "/hermes/gateway", "/faults", "/metrics", "/metrics?format=prometheus", "/state"} {
+		hidden("/__admin"+path, send("GET", "/__admin"+path, "", adminKey, 200))
+	}
+	for _, path := range []string{"/v1/capabilities", "/v1/models", "/health"} {
+		hidden(path, send("GET", path, key, "", 200))
+	}
+	hidden("the log", log.String())
+	hidden("the dump", f.Dump())
+	hidden("Requests", fmt.Sprintf("%+v", f.Requests()))
+}
