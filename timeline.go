@@ -12,6 +12,9 @@ type Checkpoint = engine.Checkpoint
 // Branch is a line of checkpoints, which grows at its head while it is the current one.
 type Branch = engine.Branch
 
+// Timeline says where in its history a namespace is.
+type Timeline = engine.Timeline
+
 // MainBranch is the branch that a namespace begins on.
 const MainBranch = engine.MainBranch
 
@@ -25,6 +28,9 @@ func (f *Fake) Checkpoint() CheckpointID {
 
 // Checkpoints returns the checkpoints of the namespace that are kept, the oldest first.
 func (f *Fake) Checkpoints() []Checkpoint { return f.namespace.Checkpoints() }
+
+// Timeline says where in its history the namespace is.
+func (f *Fake) Timeline() Timeline { return f.namespace.Timeline() }
 
 // Checkout takes the namespace to a checkpoint, earlier or later: runs, rows, approvals, steers, event queues, scope, draining and
 // capacity, the owners after a restart, sweeps to come, the ids to come, and the clock. A run that is submitted again

@@ -72,6 +72,9 @@ func TestCheckoutFromJournal(t *testing.T) {
 	if n := len(hermes.Runs()); n != 1 {
 		t.Errorf("%d runs", n)
 	}
+	if at := hermes.Timeline(); at.Head != requests[0].Checkpoint || at.Branch != hermesfake.MainBranch || at.Checkpoints != 2 {
+		t.Errorf("%+v", at)
+	}
 	if n := len(hermes.Requests()); n != 3 {
 		t.Errorf("the journal has %d requests", n)
 	}
