@@ -1,0 +1,157 @@
+package suppliedinput
+
+import (
+	"context"
+)
+
+// ModelRequest is the check before a request to the model (rule 4). Where it succeeds, the sources whose blocks are in the
+// submission or in texts, the messages that the agent asks with, have reached the model. Where the scope is blocked it fails
+// with a Blocked, and the request goes out without source content. ErrScopeClosed is a misuse. It also fails with
+// ErrNoChild, the context's error, and what the gateway's Sleep returns; nothing has changed then. A run of no
+// scope has nothing to check.
+func (s *Space) ModelRequest(ctx context.Context, a Actor, texts ...string) error {
+	e, err := s.check(ctx, a)
+	if err != nil || e == nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.scope.reach(append(e.arrived, e.scope.reached(texts)...))
+	return nil
+}
+
+// Tool is the check before a tool, which a run of a blocked scope does not have. It fails as ModelRequest does.
+func (s *Space) Tool(ctx context.Context, a Actor) error {
+	_, err := s.check(ctx, a)
+	return err
+}
+
+// Child begins a child of the actor, with a session of its own. The actor is checked first, as before any tool; the child itself
+// when it acts. It fails as ModelRequest does, and with ErrInvalid and ErrFull.
+func (s *Space) Child(ctx context.Context, a Actor, session string) error {
+	if err := checkText("session_id", session, MaxID); err != nil {
+		return err
+	}
+	e, err := s.check(ctx, a)
+	if err != nil || e == nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	root := s.state.executions[a.Run]
+	switch {
+	case root == nil || root.scope != e.scope:
+		return ErrNoScope
+	case root.children[session] != nil || session == root.session:
+		return invalid("the run has this session already")
+	case len(root.children) >= maxChildren:
+		return ErrFull
+	case root.children == nil:
+		root.children = map[string]*execution{}
+	}
+	root.children[session] = &execution{run: a.Run, session: session, parent: e.session, child: true,
+		participant: root.participant, scope: root.scope}
+	return nil
+}
+
+// RotateSession gives the actor another session, as compression does, after a fresh check (rule 3). The rotated root is the same
+// root; a rotated child inherits from its former session. It fails as Child does, and then the session is the former one.
+func (s *Space) RotateSession(ctx context.Context, a Actor, session string) error {
+	if err := checkText("session_id", session, MaxID); err != nil {
+		return err
+	}
+	e, err := s.check(ctx, a)
+	if err != nil || e == nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sc := e.scope
+	root := s.state.executions[a.Run]
+	if root == nil || root.scope != sc {
+		return ErrNoScope
+	}
+	if _, taken := root.children[session]; taken || session == root.session {
+		return invalid("the run has this session already")
+	}
+	if e != root {
+		delete(root.children, e.session)
+		root.children[session] = e
+	}
+	if e.child {
+		e.parent = e.session
+	} else {
+		sc.rootSession = session
+	}
+	e.session = session
+	sc.sessions[session] = struct{}{}
+	return nil
+}
+
+// check performs the check of an actor. The execution is nil where there is nothing to check.
+func (s *Space) check(ctx context.Context, a Actor) (*execution, error) {
+	e, v, err := s.beginCheck(a)
+	if err != nil || e == nil {
+		return nil, err
+	}
+	if v.takes > 0 {
+		if err := s.config.Gateway.Sleep(ctx, a.Executor, v.takes); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return e, s.state.endCheck(e, v)
+}
+
+func (s *Space) beginCheck(a Actor) (*execution, verification, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, err := s.state.find(a)
+	if err != nil || e == nil {
+		return nil, verification{}, err
+	}
+	if err := s.state.stands(e); err != nil {
+		return nil, verification{}, err
+	}
+	return e, s.state.verify(e.scope.Inputs, e.scope.Sources), nil
+}
+
+// stands is the part of a check that needs no verification. A scope that is blocked for a transient reason goes on to be
+// checked: a permanent one may replace it.
+func (s *state) stands(e *execution) error {
+	sc := e.scope
+	switch {
+	case sc.closed:
+		if !e.outlived {
+			e.outlived = true
+			s.report(UsedAfterClose, sc, nil)
+		}
+		return ErrScopeClosed
+	case sc.reason.permanent():
+	case !sc.bind(e):
+		s.block(sc, ScopeInvalid)
+	case s.isErased(sc.Inputs, sc.Sources):
+		s.block(sc, Erased)
+	}
+	if sc.reason.permanent() {
+		return &Blocked{sc.reason}
+	}
+	return nil
+}
+
+// endCheck latches what a verification found, or admits the scope.
+func (s *state) endCheck(e *execution, v verification) error {
+	if err := s.stands(e); err != nil {
+		return err
+	}
+	sc := e.scope
+	if reason := s.verified(v, sc.Inputs, sc.Sources); reason != "" {
+		s.block(sc, reason)
+	}
+	if sc.reason != "" {
+		return &Blocked{sc.reason}
+	}
+	sc.admitted, e.checked = true, true
+	return nil
+}

@@ -1,0 +1,158 @@
+package suppliedinput
+
+import (
+	"slices"
+
+	"github.com/hermesfake/hermesfake/engine"
+)
+
+// Participant is whom a native run resolves, independently of what the host said.
+type Participant struct {
+	ContactID       string
+	Platform        string // compared in the transport form
+	Unauthenticated bool   // a participant that is not authenticated is not valid
+	// ParentSessionID makes the run a child of the run with this session; a child never claims a scope.
+	ParentSessionID string
+}
+
+func (p *Participant) valid() bool {
+	return !p.Unauthenticated && checkText("contact_id", p.ContactID, MaxID) == nil
+}
+
+// execution is a native run, or a child of one.
+type execution struct {
+	run         engine.RunID
+	session     string
+	parent      string // the session of its parent
+	child       bool
+	participant *Participant // nil: as the scope expects it
+	scope       *scope       // nil: none
+	bound       bool
+	checked     bool // a check of it has succeeded
+	outlived    bool // it used its scope after that was closed, which was reported
+	arrived     []int
+	children    map[string]*execution
+}
+
+// Actor is who acts: a run, or its child with the session.
+type Actor struct {
+	Run      engine.RunID
+	Child    string           // the session of the child, "" for the run itself
+	Executor *engine.Executor // that waits, nil for none
+}
+
+// Usable is asked before a run is admitted that comes with a scope. It fails with ErrNoScope, and with ErrScopeClosed,
+// which is a misuse.
+func (s *Space) Usable(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sc := s.state.scopes[id]
+	if sc == nil {
+		return ErrNoScope
+	}
+	if sc.closed {
+		s.state.report(UsedAfterClose, sc, nil)
+		return ErrScopeClosed
+	}
+	return nil
+}
+
+// Attach says that a run was admitted that came with a scope. The texts are those of the request that a host can append
+// blocks to; nothing of them is kept. The run binds at its first check. It fails with ErrNoScope and ErrFull.
+func (s *Space) Attach(id string, run engine.RunID, session string, texts ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sc := s.state.scopes[id]
+	if sc == nil {
+		return ErrNoScope
+	}
+	e, err := s.state.execution(run)
+	if err != nil {
+		return err
+	}
+	e.scope, e.session = sc, session
+	e.arrived = sc.reached(texts)
+	s.state.began(e)
+	return nil
+}
+
+// execution returns that of a run, and makes room for a new one by forgetting the oldest that is over.
+func (s *state) execution(run engine.RunID) (*execution, error) {
+	if e := s.executions[run]; e != nil {
+		return e, nil
+	}
+	if len(s.order) >= maxExecutions {
+		over := slices.IndexFunc(s.order, func(e *execution) bool { return !s.config.Gateway.Active(e.run) })
+		if over < 0 {
+			return nil, ErrFull
+		}
+		delete(s.executions, s.order[over].run)
+		s.order = slices.Delete(s.order, over, over+1)
+	}
+	e := &execution{run: run}
+	s.executions[run] = e
+	s.order = append(s.order, e)
+	return e, nil
+}
+
+// SetParticipant says whom a run resolves from now on. Until then it resolves whom its scope expects. A run that is a child of
+// another one is no task of the host, and not counted as one.
+func (s *Space) SetParticipant(run engine.RunID, p Participant) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, err := s.state.execution(run)
+	if err != nil {
+		return err
+	}
+	e.participant = &p
+	e.child, e.parent = p.ParentSessionID != "", p.ParentSessionID
+	if e.child {
+		s.state.retract(e)
+	}
+	return nil
+}
+
+// find returns the execution of an actor; nil where it has none, because no scope is concerned.
+func (s *state) find(a Actor) (*execution, error) {
+	e := s.executions[a.Run]
+	if e == nil || e.scope == nil {
+		return nil, nil
+	}
+	if a.Child == "" {
+		return e, nil
+	}
+	if child := e.children[a.Child]; child != nil {
+		return child, nil
+	}
+	return nil, ErrNoChild
+}
+
+// bind reports whether an execution belongs to its scope, and binds it the first time (rules 2 and 3).
+func (sc *scope) bind(e *execution) bool {
+	if p := e.participant; p != nil && (!p.valid() || p.ContactID != sc.ContactID || sc.Transport && p.Platform != sc.Platform) {
+		return false
+	}
+	if checkText("session_id", e.session, MaxID) != nil {
+		return false
+	}
+	switch {
+	case e.child:
+		if _, inherits := sc.sessions[e.parent]; !inherits {
+			return false
+		}
+	case e.bound:
+		return true
+	case sc.Transport:
+		if sc.root != nil {
+			return false
+		}
+		sc.root, sc.rootSession = e, e.session
+	case e.session != sc.rootSession:
+		return false
+	case sc.root == nil:
+		sc.root = e
+	}
+	e.bound = true
+	sc.sessions[e.session] = struct{}{}
+	return true
+}
