@@ -221,6 +221,7 @@ func (f *Fake) dump(d *dump) {
 		d.line("storage", "%v", err)
 	}
 	d.runs(n, counts)
+	d.inputs(f)
 	d.requests(f)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/hermesfake/hermesfake/engine"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 	"github.com/hermesfake/hermesfake/faults"
 	"github.com/hermesfake/hermesfake/handler"
 	"github.com/hermesfake/hermesfake/transport"
@@ -51,7 +52,10 @@ type core struct {
 	fake   *Fake // that New returned
 	stage  stage
 	faults *faults.Set
-	mock   atomic.Pointer[httpmock.MockTransport] // nil until Mock is called
+
+	inputSpaces inputSpaces
+
+	mock atomic.Pointer[httpmock.MockTransport] // nil until Mock is called
 }
 
 // New returns a fake that is ready for requests. It cannot fail, needs no
@@ -71,9 +75,14 @@ func New(options ...Option) *Fake {
 	}
 	c.engine.Seed = c.seed
 	c.engine.Scope = scopeOf(engine.DefaultProfile, c.handler.APIKey)
-	k := &core{engine: engine.New(c.engine), config: c, faults: faults.New(c.seed)}
-	c.handler.Admitted, c.handler.Script = k.admitted, k.scriptControl
-	c.handler.Middleware, c.handler.Controls = k.faults, k.faults.Controls()
+	if c.inputQueue == nil {
+		c.inputQueue = suppliedinput.NewMemoryQueue()
+	}
+	k := &core{faults: faults.New(c.seed)}
+	c.engine.Completing, c.engine.Clearing = k.completing, k.clearing
+	k.engine, k.config = engine.New(c.engine), c
+	c.handler.Admitted, c.handler.Script, c.handler.SuppliedInput = k.admitted, k.scriptControl, k.supplied
+	c.handler.Middleware, c.handler.Controls = k.faults, append(k.faults.Controls(), k.inputControls()...)
 	// The options keep the clock's bounds, so the change cannot fail.
 	k.engine.ChangeClock(c.clock)
 	f := k.view(handler.New(k.engine, c.handler), c.handler.Namespace)

@@ -23,6 +23,8 @@ type config struct {
 	bases          []*url.URL
 	fallback       http.RoundTripper
 	allowUnmatched bool
+	inputQueue     InputQueue
+	allowMisuse    bool
 }
 
 // WithSeed makes the fake draw its ids from seed, so that runs repeat. The

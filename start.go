@@ -17,7 +17,8 @@ type T interface {
 
 // Start returns New for the duration of a test. When the test ends, the fake
 // closes itself, fails the test if it got requests that no route takes or to a host that
-// is not its own (see WithUnmatchedAllowed) or a script went wrong, and logs a dump of its state if the test failed.
+// is not its own (see WithUnmatchedAllowed), a script went wrong, or a host misused
+// supplied input (see WithInputMisuseAllowed), and logs a dump of its state if the test failed.
 func Start(t T, options ...Option) *Fake {
 	t.Helper()
 	f := New(options...)
@@ -35,6 +36,11 @@ func Start(t T, options ...Option) *Fake {
 		f.Close()
 		for _, err := range f.ScriptErrors() {
 			t.Errorf("hermesfake: %v", err)
+		}
+		if !f.core.config.allowMisuse {
+			for _, m := range f.core.misuses() {
+				t.Errorf("hermesfake: %s", m)
+			}
 		}
 		if t.Failed() {
 			if state == "" {

@@ -44,6 +44,13 @@ type Config struct {
 	Store      Store   // keeps the durable rows beyond the process; nil: nothing does
 	// Checkpoints is how many checkpoints of accepted mutations a namespace keeps; default DefaultCheckpoints, none if negative.
 	Checkpoints int
+
+	// Completing is called for each completion of a run that is observed, in its place: complete carries it out, or fails as
+	// Observe does. nil: nothing stands before completions.
+	Completing func(n *Namespace, id RunID, output string, complete func() error) error
+	// Clearing is called before a namespace is reset or dropped. An error refuses that, and nothing has changed. nil: nothing
+	// is asked.
+	Clearing func(namespace string) error
 }
 
 // Gateway is what a gateway process can be set to. It outlives a restart.

@@ -279,6 +279,9 @@ func (n *Namespace) SetGateway(maxConcurrentRuns *int, draining *bool) (Gateway,
 // default scope and gateway, ids from the beginning, an empty timeline. The clock stays. Open event streams break. It
 // fails with StorageFailed if the rows cannot be dropped.
 func (n *Namespace) Reset() error {
+	if err := n.engine.clearing(n.name); err != nil {
+		return err
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now, err := n.settle()

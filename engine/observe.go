@@ -70,12 +70,31 @@ func (o *Observation) terminalFrame(u *update, id RunID, now int64) []byte {
 // Observe reports the next state of a run, as its executor or, for a run that
 // another gateway owns, as that one would. It fails with RunNotFound, RunSettled, QueueFull or StorageFailed.
 func (n *Namespace) Observe(id RunID, o Observation) (*Run, error) {
+	if completing := n.engine.config.Completing; completing != nil && o.Status == Completed {
+		return n.completing(id, o, completing)
+	}
 	rec, err := n.observe(id, o)
 	if err != nil {
 		return nil, err
 	}
 	return rec.run, nil
 }
+
+// completing is Observe of a completion that something stands before.
+func (n *Namespace) completing(id RunID, o Observation, before func(*Namespace, RunID, string, func() error) error) (*Run, error) {
+	var rec *record
+	err := before(n, id, o.Output, func() (err error) {
+		rec, err = n.observe(id, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rec.run, nil
+}
+
+// Executor is the one whose view this is, nil if it is no executor's.
+func (n *Namespace) Executor() *Executor { return n.acting }
 
 // Ask is Observe of a run that waits for the approval. It returns the approval's
 // number, which its Decision will have; it fails with RunForeign too.

@@ -125,6 +125,9 @@ func (e *Engine) Durable() bool { return e.store != nil }
 // DropNamespace forgets a namespace and its rows: it does not exist any more until its next use. Event streams break,
 // and views that were taken before are closed. It fails with StorageFailed if the rows cannot be dropped.
 func (e *Engine) DropNamespace(name string) error {
+	if err := e.clearing(name); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -148,6 +151,20 @@ func (n *Namespace) drop() error {
 		return err
 	}
 	n.end()
+	return nil
+}
+
+// clearing asks whether a namespace may be reset or dropped.
+func (e *Engine) clearing(name string) error {
+	e.mu.RLock()
+	closed := e.closed
+	e.mu.RUnlock()
+	if e.config.Clearing == nil || closed {
+		return nil
+	}
+	if err := e.config.Clearing(name); err != nil {
+		return storageFailed(err)
+	}
 	return nil
 }
 

@@ -27,6 +27,10 @@ type Options struct {
 	// Admitted is called with each new run and the body of its submission, before the
 	// reply leaves. It must not keep the body.
 	Admitted func(n *engine.Namespace, id engine.RunID, body []byte)
+	// SuppliedInput is asked about each valid submission before it is admitted: ctx is the request's, id the value of
+	// SuppliedInputHeader. An error, which wraps one of package suppliedinput, refuses it. attach, nil for nothing, is called
+	// with the new run and the body of its submission before Admitted is, and must not keep the body.
+	SuppliedInput func(ctx context.Context, n *engine.Namespace, id string) (attach func(*engine.Run, []byte), err error)
 	// Script replaces the JSON script that later runs of a namespace follow; nil removes it.
 	// An error is the caller's fault, and nothing has changed.
 	Script func(namespace string, document []byte) error
@@ -60,6 +64,7 @@ type shared struct {
 	dates   dates
 
 	onAdmitted func(*engine.Namespace, engine.RunID, []byte)
+	onSupplied func(context.Context, *engine.Namespace, string) (func(*engine.Run, []byte), error)
 	setScript  func(string, []byte) error
 	middleware Middleware
 	controls   []Control
@@ -109,6 +114,7 @@ func New(e *engine.Engine, o Options) *Handler {
 			spaces:  map[string]*space{},
 
 			onAdmitted: o.Admitted,
+			onSupplied: o.SuppliedInput,
 			setScript:  o.Script,
 			middleware: o.Middleware,
 			controls:   o.Controls,

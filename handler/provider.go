@@ -34,12 +34,19 @@ func (h *Handler) create(c *Call) (*Reply, error) {
 	if err != nil {
 		return refusal(err), nil
 	}
+	attach, err := h.suppliedInput(c)
+	if err != nil {
+		return inputRefusal(err), nil
+	}
 	gateway := c.gateway.Recording()
 	admission, err := gateway.Submit(submission)
 	if err != nil {
 		return refusal(err), nil
 	}
 	c.run, c.known, c.accept, c.checkpoint = admission.Run.ID(), true, !admission.Replayed, gateway.Recorded()
+	if c.accept && attach != nil {
+		attach(admission.Run, body.bytes)
+	}
 	if c.accept && h.onAdmitted != nil {
 		h.onAdmitted(c.space.engine, c.run, body.bytes)
 	}
