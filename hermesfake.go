@@ -79,7 +79,7 @@ func New(options ...Option) *Fake {
 		c.inputQueue = suppliedinput.NewMemoryQueue()
 	}
 	k := &core{faults: faults.New(c.seed)}
-	c.engine.Completing, c.engine.Clearing = k.completing, k.clearing
+	c.engine.Completing, c.engine.Clearing, c.engine.Restored = k.completing, k.clearing, k.restored
 	k.engine, k.config = engine.New(c.engine), c
 	c.handler.Admitted, c.handler.Script, c.handler.SuppliedInput = k.admitted, k.scriptControl, k.supplied
 	c.handler.Middleware, c.handler.Controls = k.faults, append(k.faults.Controls(), k.inputControls()...)

@@ -45,10 +45,12 @@ const (
 //   - "approval": an object that is asked; the script goes on when it is answered. With "on_deny", a list of
 //     steps, a denial plays those and ends the script;
 //   - "complete": the output, or {"output", "usage", "pending_steer"};
-//   - "fail": the error.
+//   - "fail": the error;
+//   - "participant", "model_request", "tool", "child" or "rotate_session": an object, as the controls of supplied input take
+//     it. With "on_blocked", a run that may not use its sources plays those steps and ends the script; without, it goes on.
 //
 // A step may also be "after" alone. A stop cancels the run, unless a step has
-// settled it before. The last step of a script, and of an "on_deny", must settle the run, and no other may. An error of
+// settled it before. The last step of a script, and of an "on_deny" or "on_blocked", must settle the run, and no other may. An error of
 // SetScript wraps ErrScript and names the step; nothing has changed then.
 func (f *Fake) SetScript(document string) error {
 	parsed, err := readScripts([]byte(document))
@@ -171,6 +173,7 @@ type step struct {
 	event    *engine.Event
 	approval canon.Object
 	onDeny   []step
+	input    *inputStep
 }
 
 func readSteps(where string, v canon.Value, depth int) ([]step, error) {
@@ -232,7 +235,10 @@ func readStep(where string, v canon.Value, depth int) (step, error) {
 	case "approval", "on_deny":
 		s.approval, s.onDeny, err = readApproval(where, rest, depth)
 	default:
-		return bad("must begin with status, event, approval, complete or fail, not %q", rest[0].Name)
+		if !isInputStep(rest[0].Name) {
+			return bad("must begin with status, event, approval, complete, fail or a step of supplied input, not %q", rest[0].Name)
+		}
+		s.input, err = readInputStep(where, rest, depth)
 	}
 	if err != nil {
 		return bad("%v", err)
@@ -262,6 +268,11 @@ func checkSettles(where string, steps []step) error {
 	for i, s := range steps {
 		if s.onDeny != nil {
 			if err := checkSettles(fmt.Sprintf("%s[%d].on_deny", where, i), s.onDeny); err != nil {
+				return err
+			}
+		}
+		if s.input != nil && s.input.onBlocked != nil {
+			if err := checkSettles(fmt.Sprintf("%s[%d].on_blocked", where, i), s.input.onBlocked); err != nil {
 				return err
 			}
 		}
@@ -329,6 +340,11 @@ func playSteps(ctx context.Context, run *Run, steps []step) error {
 		}
 		var err error
 		switch {
+		case s.input != nil:
+			var elsewhere bool
+			if elsewhere, err = s.input.play(ctx, run); elsewhere {
+				return playSteps(ctx, run, s.input.onBlocked)
+			}
 		case s.observe != nil:
 			_, err = n.Observe(run.id, *s.observe)
 		case s.event != nil:

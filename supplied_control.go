@@ -1,7 +1,6 @@
 package hermesfake
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -41,16 +40,16 @@ func (k *core) inputControls() []handler.Control {
 		control("POST", "/deliver", deliverControl),
 		control("GET", "/work", workControl),
 		control("GET", "/misuses", misusesControl),
-		k.runControl(base+"/runs/{id}/participant", participantControl),
-		k.runControl(base+"/runs/{id}/model-request", modelRequestControl),
-		k.runControl(base+"/runs/{id}/tool", toolControl),
-		k.runControl(base+"/runs/{id}/child", childControl),
-		k.runControl(base+"/runs/{id}/rotate-session", rotateControl),
+		k.runControl(base+"/runs/{id}/participant", "participant"),
+		k.runControl(base+"/runs/{id}/model-request", "model_request"),
+		k.runControl(base+"/runs/{id}/tool", "tool"),
+		k.runControl(base+"/runs/{id}/child", "child"),
+		k.runControl(base+"/runs/{id}/rotate-session", "rotate_session"),
 	}
 }
 
-// runControl is a control about a run of the scope of requests.
-func (k *core) runControl(path string, answer func(context.Context, *Run, *inputArguments) error) handler.Control {
+// runControl is a control that has a run of the scope of requests do a step.
+func (k *core) runControl(path, name string) handler.Control {
 	return handler.Control{Method: "POST", Path: path, AnswerCall: func(c handler.ControlCall) (int, any) {
 		view, err := k.fake.Namespace(c.Namespace)
 		if err != nil {
@@ -63,7 +62,10 @@ func (k *core) runControl(path string, answer func(context.Context, *Run, *input
 		if err := view.namespace.InScope(id); err != nil {
 			return http.StatusNotFound, err
 		}
-		err = answer(c.Context, view.run(id), readInputArguments(c.Body))
+		step, err := readRunStep(name, readInputArguments(c.Body))
+		if err == nil {
+			err = step(c.Context, view.run(id))
+		}
 		var blocked *suppliedinput.Blocked
 		switch {
 		case errors.As(err, &blocked):
@@ -288,51 +290,4 @@ func misusesControl(s *suppliedinput.Space, _ handler.ControlCall) (int, any) {
 		list = append(list, misuseJSON{m.Kind, m.ScopeID, m.Where, m.Opened, m.String()})
 	}
 	return http.StatusOK, map[string]any{"misuses": list}
-}
-
-func participantControl(_ context.Context, run *Run, a *inputArguments) error {
-	p, err := a.participant()
-	if err != nil {
-		return err
-	}
-	return run.SetParticipant(p)
-}
-
-// actor reads which child of the run acts, "" for the run itself.
-func (a *inputArguments) actor() string { return a.text("child") }
-
-func modelRequestControl(ctx context.Context, run *Run, a *inputArguments) error {
-	child, texts := a.actor(), a.texts("texts")
-	if err := a.done(); err != nil {
-		return err
-	}
-	return run.check(child, func(s *suppliedinput.Space, actor suppliedinput.Actor) error {
-		return s.ModelRequest(ctx, actor, texts...)
-	})
-}
-
-func toolControl(ctx context.Context, run *Run, a *inputArguments) error {
-	child := a.actor()
-	if err := a.done(); err != nil {
-		return err
-	}
-	return run.check(child, func(s *suppliedinput.Space, actor suppliedinput.Actor) error { return s.Tool(ctx, actor) })
-}
-
-func childControl(ctx context.Context, run *Run, a *inputArguments) error {
-	child, session := a.actor(), a.wanted("session_id")
-	if err := a.done(); err != nil {
-		return err
-	}
-	return run.check(child, func(s *suppliedinput.Space, actor suppliedinput.Actor) error { return s.Child(ctx, actor, session) })
-}
-
-func rotateControl(ctx context.Context, run *Run, a *inputArguments) error {
-	child, session := a.actor(), a.wanted("session_id")
-	if err := a.done(); err != nil {
-		return err
-	}
-	return run.check(child, func(s *suppliedinput.Space, actor suppliedinput.Actor) error {
-		return s.RotateSession(ctx, actor, session)
-	})
 }

@@ -169,10 +169,9 @@ func (a *inputArguments) opening() (suppliedinput.Opening, error) {
 	return o, a.done()
 }
 
-func (a *inputArguments) participant() (Participant, error) {
-	p := Participant{ContactID: a.wanted("contact_id"), Platform: a.text("platform"),
+func (a *inputArguments) participant() Participant {
+	return Participant{ContactID: a.wanted("contact_id"), Platform: a.text("platform"),
 		Unauthenticated: !a.flag("authenticated", true), ParentSessionID: a.text("parent_session_id")}
-	return p, a.done()
 }
 
 func (a *inputArguments) verification() (Verification, error) {

@@ -134,6 +134,13 @@ func (k *core) clearing(namespace string) error {
 	return k.config.inputQueue.Drop(namespace)
 }
 
+// restored forgets the runs that a checkout has taken back.
+func (k *core) restored(namespace string) {
+	if space := k.usedInputs(namespace); space != nil {
+		space.Forget()
+	}
+}
+
 // inputGateway is the namespace around a Space. It goes by the name, since a dropped namespace begins anew.
 type inputGateway struct {
 	engine *engine.Engine
@@ -154,6 +161,11 @@ func (g inputGateway) Sleep(ctx context.Context, x *engine.Executor, d time.Dura
 func (g inputGateway) Active(id engine.RunID) bool {
 	in, err := g.namespace().Inspect(id)
 	return err == nil && in.Run.Active()
+}
+
+func (g inputGateway) Known(id engine.RunID) bool {
+	_, err := g.namespace().Inspect(id)
+	return err == nil
 }
 
 func (g inputGateway) ActiveRuns() (active []engine.RunID) {

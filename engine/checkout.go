@@ -12,6 +12,9 @@ import "fmt"
 // rows cannot be stored.
 func (n *Namespace) Checkout(name string, id CheckpointID) (Checkpoint, error) {
 	c, err := n.checkout(name, id)
+	if restored := n.engine.config.Restored; restored != nil && err == nil {
+		restored(n.name)
+	}
 	return c, n.whose(id, err)
 }
 

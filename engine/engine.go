@@ -51,6 +51,8 @@ type Config struct {
 	// Clearing is called before a namespace is reset or dropped. An error refuses that, and nothing has changed. nil: nothing
 	// is asked.
 	Clearing func(namespace string) error
+	// Restored is called after a checkout: runs may be gone, and their ids come again. nil: nobody is told.
+	Restored func(namespace string)
 }
 
 // Gateway is what a gateway process can be set to. It outlives a restart.

@@ -66,6 +66,9 @@ func (s *Space) Attach(id string, run engine.RunID, session string, texts ...str
 	if sc == nil {
 		return ErrNoScope
 	}
+	if s.state.executions[run] != nil { // that of a run before a checkout
+		s.state.remove(func(e *execution) bool { return e.run == run })
+	}
 	e, err := s.state.execution(run)
 	if err != nil {
 		return err
@@ -93,6 +96,23 @@ func (s *state) execution(run engine.RunID) (*execution, error) {
 	s.executions[run] = e
 	s.order = append(s.order, e)
 	return e, nil
+}
+
+// Forget forgets the executions of runs that the gateway does not know any more, as after a checkout.
+func (s *Space) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.remove(func(e *execution) bool { return !s.config.Gateway.Known(e.run) })
+}
+
+func (s *state) remove(which func(*execution) bool) {
+	s.order = slices.DeleteFunc(s.order, func(e *execution) bool {
+		if !which(e) {
+			return false
+		}
+		delete(s.executions, e.run)
+		return true
+	})
 }
 
 // SetParticipant says whom a run resolves from now on. Until then it resolves whom its scope expects. A run that is a child of

@@ -26,6 +26,8 @@ type Gateway interface {
 	Sleep(ctx context.Context, x *engine.Executor, d time.Duration) error
 	// Active reports whether a run has an executor and has not settled.
 	Active(id engine.RunID) bool
+	// Known reports whether there is such a run.
+	Known(id engine.RunID) bool
 	// ActiveRuns returns the runs that are active, in order of admission.
 	ActiveRuns() []engine.RunID
 }
