@@ -94,8 +94,12 @@ func appendValue(dst []byte, v canon.Value) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// CheckRecord tells whether a record is as the engine wrote it for the run. The error wraps ErrRecord.
+// CheckRecord tells whether a record is as the engine wrote it for the run, or Seal for the key. The error wraps ErrRecord.
 func CheckRecord(id RunID, record []byte) error {
+	if len(record) > 0 && record[0] == sealFormat {
+		_, err := Unseal(id, record)
+		return err
+	}
 	_, err := readRecord(id, record, &shared{})
 	return err
 }

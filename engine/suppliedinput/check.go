@@ -74,6 +74,9 @@ func (s *Space) RotateSession(ctx context.Context, a Actor, session string) erro
 	if _, taken := root.children[session]; taken || session == root.session {
 		return invalid("the run has this session already")
 	}
+	if len(sc.sessions) >= maxSessions {
+		return ErrFull
+	}
 	if e != root {
 		delete(root.children, e.session)
 		root.children[session] = e
@@ -130,9 +133,9 @@ func (s *state) stands(e *execution) error {
 		return ErrScopeClosed
 	case sc.reason.permanent():
 	case !sc.bind(e):
-		s.block(sc, ScopeInvalid)
+		sc.block(ScopeInvalid)
 	case s.isErased(sc.Inputs, sc.Sources):
-		s.block(sc, Erased)
+		sc.block(Erased)
 	}
 	if sc.reason.permanent() {
 		return &Blocked{sc.reason}
@@ -147,7 +150,7 @@ func (s *state) endCheck(e *execution, v verification) error {
 	}
 	sc := e.scope
 	if reason := s.verified(v, sc.Inputs, sc.Sources); reason != "" {
-		s.block(sc, reason)
+		sc.block(reason)
 	}
 	if sc.reason != "" {
 		return &Blocked{sc.reason}

@@ -2,13 +2,13 @@ package suppliedinput
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
+	"github.com/hermesfake/hermesfake/engine"
 )
 
 // Envelope is what is recorded of a completed root run: that the assistant wrote something, in dependence on what. It has ids
@@ -29,36 +29,35 @@ type Envelope struct {
 }
 
 // ErrEnvelope is wrapped by the error for a stored envelope that is not as it was written.
-var ErrEnvelope = errors.New("supplied input: an envelope of the queue is damaged; delete the queue's directory, or recover it")
+var ErrEnvelope = errors.New("supplied input: an envelope of the queue is damaged")
 
-// envelopeFormat is the first byte of a stored envelope.
+// envelopeFormat is the first byte of an envelope's record, within the seal.
 const envelopeFormat = 1
 
-// MarshalBinary returns the envelope as a queue stores it: a format, the envelope, and an xxhash checksum of both.
-func (e Envelope) MarshalBinary() ([]byte, error) {
+// record returns the envelope as a queue stores it: its JSON, sealed with a checksum.
+func (e Envelope) record(key engine.RunID) ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
 	}
-	b := append([]byte{envelopeFormat}, text...)
-	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(b)), nil
+	return engine.Seal(key, append([]byte{envelopeFormat}, text...)), nil
 }
 
-// UnmarshalBinary reads what MarshalBinary returned. An error wraps ErrEnvelope.
-func (e *Envelope) UnmarshalBinary(b []byte) error {
-	if len(b) < 9 || b[0] != envelopeFormat {
-		return ErrEnvelope
+// readEnvelope reads what record returned.
+func readEnvelope(key engine.RunID, record []byte) (e Envelope, err error) {
+	content, err := engine.Unseal(key, record)
+	if err != nil {
+		return e, fmt.Errorf("%w: %w", ErrEnvelope, err)
 	}
-	body, sum := b[:len(b)-8], b[len(b)-8:]
-	if xxhash.Sum64(body) != binary.BigEndian.Uint64(sum) {
-		return ErrEnvelope
+	if len(content) == 0 || content[0] != envelopeFormat {
+		return e, fmt.Errorf("%w: its format is not known", ErrEnvelope)
 	}
-	in := json.NewDecoder(bytes.NewReader(body[1:]))
+	in := json.NewDecoder(bytes.NewReader(content[1:]))
 	in.DisallowUnknownFields()
-	if in.Decode(e) != nil {
-		return ErrEnvelope
+	if err := in.Decode(&e); err != nil || keyOf(e.TurnID) != key {
+		return e, ErrEnvelope
 	}
-	return nil
+	return e, nil
 }
 
 func (e Envelope) copy() Envelope {

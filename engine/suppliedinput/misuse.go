@@ -150,10 +150,3 @@ func (s *state) began(e *execution) {
 	}
 	l.last, l.revalidated = sc, false
 }
-
-// lineageFailed says that a scope failed: what was revalidated before does not count.
-func (s *state) lineageFailed(sc *scope) {
-	if l := s.lineages[sc.lineage]; l != nil && l.last == sc {
-		l.revalidated = false
-	}
-}

@@ -105,6 +105,14 @@ func TestRetries(t *testing.T) {
 				w.complete(run)
 			}
 		}, nil},
+		"a retry of later work": {func(w *world) {
+			for range 2 {
+				scope, _ := w.try(suppliedinput.HTTP503)
+				good(t, w.RevalidateParents(background, scope))
+				_, run := w.try("")
+				w.complete(run)
+			}
+		}, nil},
 		"a second task in a failed scope": {func(w *world) {
 			scope, _ := w.try(suppliedinput.HTTP503)
 			w.run(scope, "root")

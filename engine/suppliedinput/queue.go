@@ -78,12 +78,9 @@ func NewStoreQueue(store engine.Store) (*StoreQueue, error) {
 func (q *StoreQueue) load(namespace string) error {
 	of := &queued{keys: map[engine.RunID]struct{}{}}
 	if _, err := q.store.Load(namespace, func(key engine.RunID, record []byte) error {
-		var e Envelope
-		if err := e.UnmarshalBinary(record); err != nil {
+		e, err := readEnvelope(key, record)
+		if err != nil {
 			return err
-		}
-		if keyOf(e.TurnID) != key {
-			return ErrEnvelope
 		}
 		of.list = append(of.list, e)
 		of.keys[key] = struct{}{}
@@ -121,7 +118,7 @@ func (q *StoreQueue) Put(namespace string, e Envelope) error {
 	if len(of.list) >= maxQueued {
 		return ErrFull
 	}
-	record, err := e.MarshalBinary()
+	record, err := e.record(key)
 	if err != nil {
 		return err
 	}

@@ -252,8 +252,12 @@ func TestRevalidate(t *testing.T) {
 	w.script(suppliedinput.Verification{Failure: suppliedinput.HTTP503, Times: 1})
 	blocked(t, w.Revalidate(background, result), suppliedinput.FreshnessUnavailable)
 	good(t, w.Revalidate(background, result))
+	good(t, w.RevalidateParents(background, scope))
 	w.put("s") // another version
+	blocked(t, w.RevalidateParents(background, scope), suppliedinput.Unavailable)
 	blocked(t, w.Revalidate(background, result), suppliedinput.Unavailable)
+	w.erase("m")
+	blocked(t, w.RevalidateParents(background, scope), suppliedinput.Erased)
 	good(t, w.Reset())
 	blocked(t, w.Revalidate(background, result), suppliedinput.Unavailable)
 }

@@ -143,10 +143,9 @@ func (s *state) forget(sc *scope) {
 }
 
 // block latches a reason: a permanent one replaces a transient one, never the other way round (rule 5).
-func (s *state) block(sc *scope, reason Reason) {
+func (sc *scope) block(reason Reason) {
 	if sc.reason == "" || reason.permanent() && !sc.reason.permanent() {
 		sc.reason = reason
-		s.lineageFailed(sc)
 	}
 }
 

@@ -59,6 +59,7 @@ const (
 	maxSourceText    = 1 << 20 // bytes
 	maxRules         = 1000
 	maxExecutions    = 10_000
+	maxSessions      = 20_000 // of one scope
 	maxChildren      = 10_000 // of one run
 	maxBlocks        = 1000   // of one scope
 	maxMisuses       = 100

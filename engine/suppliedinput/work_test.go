@@ -51,6 +51,7 @@ func TestWork(t *testing.T) {
 		}
 	}
 	w.ClearVerifications("")
+	w.blockedWork()
 	w.complete(run)
 	good(t, w.Close(scope))
 	want.State, want.Purpose, want.Excerpt = "finished", "input", "text of m"
@@ -61,6 +62,20 @@ func TestWork(t *testing.T) {
 	want.Purpose, want.Excerpt = "unknown", ""
 	if got := w.only(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// blockedWork fails the test if a blocked scope shows its input.
+func (w *world) blockedWork() {
+	w.t.Helper()
+	o := opening()
+	o.ContactID = "bert"
+	run := w.run(w.open(o), "root")
+	good(w.t, w.ModelRequest(background, run))
+	w.script(suppliedinput.Verification{Failure: suppliedinput.HTTP401, Times: 1})
+	blocked(w.t, w.Tool(background, run), suppliedinput.Unavailable)
+	if work := w.Work("bert"); len(work) != 1 || work[0].Purpose != "unknown" || work[0].Excerpt != "" {
+		w.t.Errorf("of a blocked scope: %+v", work)
 	}
 }
 

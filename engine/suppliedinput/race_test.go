@@ -1,0 +1,125 @@
+package suppliedinput_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hermesfake/hermesfake/engine/suppliedinput"
+)
+
+// TestCloseAmongChildren: children on many goroutines, and a close in the middle. What began after the close has not worked, and
+// nothing is left behind.
+func TestCloseAmongChildren(t *testing.T) {
+	before := runtime.NumGoroutine()
+	total := int64(0)
+	for round := range 20 {
+		w := newWorld(t, nil)
+		w.put("m", "s")
+		scope := w.open(opening())
+		root := w.run(scope, "root")
+		var closed atomic.Bool
+		var worked, refused atomic.Int64
+		var all, begun sync.WaitGroup
+		for i := range 16 {
+			begun.Add(1)
+			all.Go(func() {
+				session := fmt.Sprint("child ", i)
+				child := suppliedinput.Actor{Run: root.Run, Child: session}
+				err := w.Child(background, root, session)
+				begun.Done()
+				for n := 0; err == nil || errors.Is(err, suppliedinput.ErrScopeClosed); n++ {
+					late := closed.Load()
+					kind := n % 4
+					if n > 200 {
+						kind = n % 2 // children and sessions have bounds
+					}
+					switch kind {
+					case 0:
+						err = w.ModelRequest(background, child, "text")
+					case 1:
+						err = w.Tool(background, child)
+					case 2:
+						err = w.Child(background, child, fmt.Sprint(session, " ", n))
+					case 3:
+						next := fmt.Sprint(session, " rotated ", n)
+						if err = w.RotateSession(background, child, next); err == nil {
+							child.Child = next
+						}
+					}
+					switch {
+					case err == nil && late:
+						t.Errorf("a child worked after the close")
+					case err == nil:
+						worked.Add(1)
+					case late:
+						refused.Add(1)
+						return
+					}
+				}
+				t.Errorf("a child failed: %v", err)
+			})
+		}
+		begun.Wait()
+		if round%2 == 0 {
+			w.complete(root)
+		}
+		good(t, w.Close(scope))
+		closed.Store(true)
+		all.Wait()
+		s, err := w.Scope(scope)
+		if err != nil || !s.Closed || refused.Load() != 16 {
+			t.Errorf("closed %t, %v; %d refused", s.Closed, err, refused.Load())
+		}
+		total += worked.Load()
+		if queued, err := w.Queued(); err != nil || len(queued) != 1-round%2 {
+			t.Errorf("queued %v, %v", queued, err)
+		}
+	}
+	if total == 0 {
+		t.Error("no child ever worked")
+	}
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		runtime.Gosched() // one that has signalled its end may not have ended yet
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+}
+
+// TestErasureAmongChecks: from the moment that an erasure has returned, no check succeeds.
+func TestErasureAmongChecks(t *testing.T) {
+	w := newWorld(t, nil)
+	w.put("m", "s")
+	scope := w.open(opening())
+	root := w.run(scope, "root")
+	var erased atomic.Bool
+	var all, begun sync.WaitGroup
+	for range 8 {
+		begun.Add(1)
+		all.Go(func() {
+			good(t, w.Tool(background, root))
+			begun.Done()
+			for {
+				late := erased.Load()
+				err := w.Tool(background, root)
+				if err == nil && late {
+					t.Error("a check succeeded after the erasure")
+				}
+				if err != nil {
+					blocked(t, err, suppliedinput.Erased)
+					return
+				}
+			}
+		})
+	}
+	begun.Wait()
+	w.erase("s")
+	erased.Store(true)
+	all.Wait()
+	w.failed(scope, suppliedinput.Erased, true, false)
+}
