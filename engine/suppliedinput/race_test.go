@@ -17,7 +17,7 @@ import (
 func TestCloseAmongChildren(t *testing.T) {
 	before := runtime.NumGoroutine()
 	total := int64(0)
-	for round := range 20 {
+	for round := range 6 {
 		w := newWorld(t, nil)
 		w.put("m", "s")
 		scope := w.open(opening())

@@ -10,9 +10,9 @@ import (
 
 // TestWalks judges random sequences of steps by a plain model. Each queue reads what the one before it has stored.
 func TestWalks(t *testing.T) {
-	walks := 300
+	walks := 60
 	if testing.Short() {
-		walks = 50
+		walks = 20
 	}
 	for seed := range walks {
 		store := engine.NewMemoryStore()
