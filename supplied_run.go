@@ -95,8 +95,10 @@ func (r *Run) acting() (actor suppliedinput.Actor, err error) {
 
 // check does something that begins with a check: as the run, which must not have settled, or as its child with the session.
 func (r *Run) check(child string, do func(*suppliedinput.Space, suppliedinput.Actor) error) error {
-	actor := suppliedinput.Actor{Run: r.id, Child: child, Executor: r.executor}
-	if child == "" {
+	var actor suppliedinput.Actor
+	if child != "" {
+		actor = suppliedinput.Actor{Run: r.id, Child: child, Executor: r.executor}
+	} else {
 		var err error
 		if actor, err = r.acting(); err != nil {
 			return err

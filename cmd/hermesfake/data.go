@@ -6,15 +6,17 @@ import (
 	"io"
 
 	"github.com/hermesfake/hermesfake/engine/badgerstore"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput/badgerqueue"
 )
 
-// openData opens the store of --data, which the caller closes; nil where there is none.
-func (s *settings) openData(stderr io.Writer) (*badgerstore.Store, error) {
+// openData opens the store of --data, and the queue of supplied input beside it. The caller closes both with closeData; they are
+// nil where there is no --data.
+func (s *settings) openData(stderr io.Writer) (err error) {
 	if s.data == "" {
 		if s.sync || s.recover {
-			return nil, errors.New("--sync and --recover need --data")
+			return errors.New("--sync and --recover need --data")
 		}
-		return nil, nil
+		return nil
 	}
 	var options []badgerstore.Option
 	if s.sync {
@@ -23,19 +25,42 @@ func (s *settings) openData(stderr io.Writer) (*badgerstore.Store, error) {
 	if s.recover {
 		options = append(options, badgerstore.WithRecover())
 	}
-	store, err := badgerstore.Open(s.data, options...)
-	if err != nil {
+	defer func() {
 		if errors.Is(err, badgerstore.ErrDamaged) {
 			err = fmt.Errorf("%w (here: --recover)", err)
 		}
-		return nil, err
+	}()
+	if s.store, err = badgerstore.Open(s.data, options...); err != nil {
+		return err
 	}
-	if r := store.Recovered(); r != nil {
-		log := s.logger(stderr)
-		log.Warn("recovered", "damage", r.Damage, "kept", r.Kept, "dropped", len(r.Dropped), "lost", r.Lost, "old", r.Old)
-		for _, d := range r.Dropped {
-			log.Warn("dropped", "namespace", d.Namespace, "run", d.Run.String(), "reason", d.Reason)
-		}
+	if s.queue, err = badgerqueue.Open(s.data, options...); err != nil {
+		return errors.Join(err, s.closeData())
 	}
-	return store, nil
+	s.report(stderr, "keyed runs", s.store.Recovered())
+	s.report(stderr, "supplied input", s.queue.Recovered())
+	return nil
+}
+
+// report logs what was recovered of something.
+func (s *settings) report(stderr io.Writer, what string, r *badgerstore.Recovery) {
+	if r == nil {
+		return
+	}
+	log := s.logger(stderr)
+	log.Warn("recovered", "what", what, "damage", r.Damage, "kept", r.Kept, "dropped", len(r.Dropped), "lost", r.Lost, "old", r.Old)
+	for _, d := range r.Dropped {
+		log.Warn("dropped", "what", what, "namespace", d.Namespace, "run", d.Run.String(), "reason", d.Reason)
+	}
+}
+
+// closeData closes what openData has opened.
+func (s *settings) closeData() (err error) {
+	if s.queue != nil {
+		err = s.queue.Close()
+	}
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
+	s.queue, s.store = nil, nil
+	return err
 }

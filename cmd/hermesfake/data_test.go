@@ -265,13 +265,13 @@ func TestOpenData(t *testing.T) {
 	if err := parse(s.flagSet(), []string{"--recover"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.openData(new(bytes.Buffer)); err == nil {
+	if err := s.openData(new(bytes.Buffer)); err == nil {
 		t.Error("--recover alone is no error")
 	}
 	if err := parse(s.flagSet(), []string{"--data", filepath.Join(os.Args[0], "below")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.openData(new(bytes.Buffer)); !errors.Is(err, badgerstore.ErrUnwritable) {
+	if err := s.openData(new(bytes.Buffer)); !errors.Is(err, badgerstore.ErrUnwritable) {
 		t.Errorf("below a file: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermesfake/hermesfake"
 	"github.com/hermesfake/hermesfake/engine/badgerstore"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput/badgerqueue"
 )
 
 // settings are the flags of serve.
@@ -37,6 +38,7 @@ type settings struct {
 	sync              bool
 	recover           bool
 	store             *badgerstore.Store // that of data, once it is open
+	queue             *badgerqueue.Queue // likewise
 }
 
 // The values of --log-format.
@@ -93,7 +95,7 @@ func (s *settings) flagSet() *flag.FlagSet {
 		s.profiles = append(s.profiles, [2]string{name, key})
 		return nil
 	})
-	fs.StringVar(&s.data, "data", "", "`DIR` that keeps keyed runs, so that they outlive the server")
+	fs.StringVar(&s.data, "data", "", "`DIR` that keeps keyed runs and queued results of supplied input, so that they outlive the server")
 	fs.BoolVar(&s.sync, "sync", false, "with --data: wait for the disk, so that they outlive a loss of power too")
 	fs.BoolVar(&s.recover, "recover", false, "with --data: if it is damaged, keep what is sound")
 	fs.BoolVar(&s.auto, "auto", false, "play a small built-in script: each run starts, streams and completes")
@@ -134,7 +136,7 @@ func (s *settings) options(log *slog.Logger) []hermesfake.Option {
 		options = append(options, hermesfake.WithProfile(p[0], p[1]))
 	}
 	if s.store != nil {
-		options = append(options, hermesfake.WithStore(s.store))
+		options = append(options, hermesfake.WithStore(s.store), hermesfake.WithInputQueue(s.queue))
 	}
 	if s.seed != nil {
 		options = append(options, hermesfake.WithSeed(*s.seed))
@@ -173,15 +175,13 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	if s.adminKey == "" {
 		s.adminKey = os.Getenv("HERMESFAKE_ADMIN_KEY")
 	}
-	var err error
-	if s.store, err = s.openData(stderr); err == nil {
+	err := s.openData(stderr)
+	if err == nil {
 		var listener net.Listener
 		if listener, err = listen(ctx, s.host, s.port, s.adminKey != ""); err == nil {
 			err = serve(ctx, listener, &s, defaultLimits(), stdout, stderr)
 		}
-		if s.store != nil {
-			err = errors.Join(err, s.store.Close())
-		}
+		err = errors.Join(err, s.closeData())
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "hermesfake serve: %v\n", err)
