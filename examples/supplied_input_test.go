@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hermesfake/hermesfake"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput/badgerqueue"
 )
 
 // host is the code under test: it has the agent do a derived task with a message that it has captured.
@@ -202,5 +203,49 @@ func TestTransportResume(t *testing.T) {
 	}
 	if last := h.hermes.Runs().Last(); !strings.Contains(last.JSON(), "recalled: when does anna arrive?") {
 		t.Errorf("%s", last.JSON())
+	}
+}
+
+// What was recorded outlives the fake and its process, so that a result of before can still be revalidated after a restart.
+func TestResultAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	queue, err := badgerqueue.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hermes := hermesfake.New(hermesfake.WithInputQueue(queue))
+	message, err := hermes.Sources().Put(hermesfake.Source{ID: "message-1", Text: "I am late, sorry!"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, handoff, err := hermes.SupplyInput(t.Context(), hermesfake.SuppliedInput{ContactID: "anna", SessionID: "task-1",
+		Inputs: []hermesfake.InputParent{{SourceID: message.ID, InputMessageHash: message.InputMessageHash}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hermes.Script(func(_ context.Context, run *hermesfake.Run) { run.Complete("They are late.") })
+	h := &host{hermes: hermes, client: hermes.Client()}
+	h.submit(t, ctx, `{"input": "summarize this", "session_id": "task-1"}`)
+	result := handoff.Result()
+	if result == nil {
+		t.Fatal("no result")
+	}
+	hermes.Close()
+	queue.Close()
+
+	if queue, err = badgerqueue.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer queue.Close()
+	hermes = hermesfake.New(hermesfake.WithInputQueue(queue))
+	defer hermes.Close()
+	if _, err := hermes.Sources().Put(hermesfake.Source{ID: message.ID, Text: message.Text}); err != nil {
+		t.Fatal(err)
+	}
+	if err := hermes.Revalidate(t.Context(), *result); err != nil {
+		t.Error(err)
+	}
+	if dependents, err := hermes.Sources().Erase(message.ID); err != nil || dependents != 1 {
+		t.Errorf("%d dependents, %v", dependents, err)
 	}
 }
