@@ -101,7 +101,7 @@ func (k *core) supplied(ctx context.Context, n *engine.Namespace, id string) (fu
 	}
 	return func(run *engine.Run, body []byte) {
 		session, _ := run.SessionID().(canon.String)
-		// It is known, and may have been closed meanwhile: then the run finds it so.
+		// It was usable just now. If it was closed meanwhile, the run finds it so; if there is no room for it, nothing comes of it.
 		space.Attach(id, run.ID(), string(session), readTexts(body)...)
 	}, nil
 }

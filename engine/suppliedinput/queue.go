@@ -127,7 +127,8 @@ func (q *StoreQueue) Put(namespace string, e Envelope) error {
 	}); err != nil {
 		return err
 	}
-	of.list = append(of.list, e.copy())
+	at, _ := slices.BinarySearchFunc(of.list, e.Number, func(o Envelope, n uint64) int { return cmp.Compare(o.Number, n) })
+	of.list = slices.Insert(of.list, at, e.copy())
 	of.keys[key] = struct{}{}
 	q.queued[namespace] = of
 	return nil

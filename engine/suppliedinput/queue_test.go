@@ -52,7 +52,7 @@ func TestQueue(t *testing.T) {
 			t.Errorf("%v, %v, want %s", got, err, want)
 		}
 	}
-	holds(q, "312")
+	holds(q, "123")
 	store.Detach()
 	q = open()
 	holds(q, "123")
