@@ -459,12 +459,20 @@ func TestInputScripts(t *testing.T) {
 	}
 }
 
+// shownIn fails the test for each marker that a text shows.
+func shownIn(t *testing.T, planted markers, where, text string) {
+	t.Helper()
+	if found := planted.in(text); found != nil {
+		t.Errorf("%s shows %v", where, found)
+	}
+}
+
 // TestInputPrivacy plants message texts, blocks and recall queries, and looks for them everywhere.
 func TestInputPrivacy(t *testing.T) {
 	var log strings.Builder
 	f := hermesfake.Start(t, hermesfake.WithFrozenClock(start2023), hermesfake.WithInputMisuseAllowed(),
 		hermesfake.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
-	planted := secrets{}
+	planted := markers{}
 	c := client{f.Client(), hermesfake.BaseURL}
 	send := func(path, body string, want int) string {
 		t.Helper()
@@ -515,16 +523,16 @@ func TestInputPrivacy(t *testing.T) {
 		told += text
 	}
 	_, requests, _ := c.fetch(t.Context(), "GET", "/__admin/requests", "")
-	planted.foundIn(t, "the control plane", told+requests)
-	planted.foundIn(t, "the log", log.String())
-	planted.foundIn(t, "the dump", f.Dump())
-	planted.foundIn(t, "a misuse", fmt.Sprintf("%+v %v", f.InputMisuses(), f.InputMisuses()))
-	planted.foundIn(t, "the scopes", fmt.Sprintf("%+v", f.Handoffs()))
+	shownIn(t, planted, "the control plane", told+requests)
+	shownIn(t, planted, "the log", log.String())
+	shownIn(t, planted, "the dump", f.Dump())
+	shownIn(t, planted, "a misuse", fmt.Sprintf("%+v %v", f.InputMisuses(), f.InputMisuses()))
+	shownIn(t, planted, "the scopes", fmt.Sprintf("%+v", f.Handoffs()))
 	queued, err := f.Sources().Queued()
 	if err != nil || len(queued) != 1 || strings.Contains(fmt.Sprintf("%+v", queued), "the output") {
 		t.Errorf("queued %+v, %v", queued, err)
 	}
-	planted.foundIn(t, "the queue", fmt.Sprintf("%+v", queued))
+	shownIn(t, planted, "the queue", fmt.Sprintf("%+v", queued))
 	if work := f.Work("anna"); len(work) != 1 || work[0].Excerpt != message { // that is what it is for
 		t.Errorf("work %+v", work)
 	}

@@ -24,7 +24,7 @@ func (h *Handler) suppliedInput(c *Call) (attach func(*engine.Run, []byte), err 
 
 // inputRefusal is the emulator's own answer to a submission whose scope cannot be used.
 func inputRefusal(err error) *Reply {
-	e := envelope{status: http.StatusBadRequest, kind: suppliedInputError, code: "supplied_input_unknown"}
+	e := envelope{status: http.StatusBadRequest, kind: suppliedInputError, code: "supplied_input_unknown", own: true}
 	if errors.Is(err, suppliedinput.ErrScopeClosed) {
 		e.status, e.code = http.StatusConflict, "supplied_input_closed"
 	}
