@@ -66,7 +66,7 @@ var load = sync.OnceValues(func() (*document, error) {
 		return nil, err
 	}
 	options := []config.Option{
-		config.WithFormatAssertions(), config.WithRejectUnsupportedBodyContent(), config.WithoutSecurityValidation(),
+		config.WithFormatAssertions(), config.WithRejectUnsupportedBodyContent(), config.WithoutSecurityValidation(), config.WithStrictServerMatching(),
 		config.WithBodyDecoder("text/plain", asText), config.WithBodyDecoder("text/html", asText),
 		config.WithBodyDecoder("text/event-stream", asText), config.WithBodyDecoder("application/yaml", asText),
 	}
@@ -106,6 +106,9 @@ func (e *exchange) with() (*http.Request, *http.Response) {
 		request.Body = http.NoBody
 	}
 	request.ContentLength = int64(len(e.sent))
+	if e.response == nil {
+		return request, nil
+	}
 	response := *e.response
 	response.Body = io.NopCloser(bytes.NewReader(e.received))
 	return request, &response
@@ -155,13 +158,10 @@ func (d *document) checkResponse(e *exchange) error {
 	if name != "" {
 		return d.checkNamed(request, response, name)
 	}
-	if err := d.checkFields(request, response); err != nil {
-		return err
-	}
 	if request.Method == http.MethodHead {
 		return d.checkHead(e)
 	}
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+	if strings.HasSuffix(request.URL.Path, "/events") && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		if err := d.checkStream(e.received); err != nil {
 			return err
 		}
@@ -177,12 +177,28 @@ func (d *document) unknown(request *http.Request) bool {
 }
 
 func (d *document) find(request *http.Request) *v3.PathItem {
-	for path, item := range d.model.Paths.PathItems.FromOldest() {
-		if matches(path, request.URL.EscapedPath()) {
-			return item
+	return d.model.Paths.PathItems.GetOrZero(d.pattern(request))
+}
+
+// pattern is the document's path that the request's is one of; "" if there is none.
+func (d *document) pattern(request *http.Request) string {
+	for path := range d.model.Paths.PathItems.FromOldest() {
+		if matches(path, bare(request.URL.EscapedPath())) {
+			return path
 		}
 	}
-	return nil
+	return ""
+}
+
+// bare is a path without the prefixes of namespace and profile.
+func bare(path string) string {
+	for _, prefix := range []string{"/ns/", "/p/"} {
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			_, rest, _ = strings.Cut(rest, "/")
+			path = "/" + rest
+		}
+	}
+	return path
 }
 
 // matches reports whether a path is one of the pattern.
@@ -241,10 +257,11 @@ func (d *document) described(request *http.Request, response *http.Response) (*v
 var ofEach = []string{"Content-Type", "Content-Length", "Date"}
 
 // checkFields finds header fields that the document does not have, and security headers that are missing.
-func (d *document) checkFields(request *http.Request, response *http.Response) error {
+func (d *document) checkFields(e *exchange) error {
+	request, response := e.with()
 	found, err := d.described(request, response)
 	if err != nil {
-		return err
+		return nil // checkResponse knows of it
 	}
 	known := map[string]bool{}
 	for name := range found.Headers.FromOldest() {
@@ -326,6 +343,9 @@ type judge struct {
 	report   func(e *exchange, err error)
 
 	mu        sync.Mutex
+	seen      map[string]bool // "METHOD path status" as in the document; nil: of no interest
+	keep      bool
+	kept      []*exchange
 	exchanges int
 	streams   int
 }
@@ -365,13 +385,19 @@ func (j *judge) check(e *exchange) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.exchanges++
+	if path := j.document.pattern(e.request); path != "" && j.seen != nil {
+		j.seen[fmt.Sprintf("%s %s %d", e.request.Method, path, e.response.StatusCode)] = true
+	}
 	if e.response.StatusCode/100 == 2 {
 		if err := j.document.checkRequest(e); err != nil {
 			j.report(e, fmt.Errorf("the request: %w", err))
 		}
 	}
-	if err := j.document.checkResponse(e); err != nil {
+	if err := errors.Join(j.document.checkResponse(e), j.document.checkFields(e)); err != nil {
 		j.report(e, err)
+	}
+	if j.keep {
+		j.kept = append(j.kept, e)
 	}
 }
 
