@@ -143,7 +143,7 @@ var free = []*regexp.Regexp{
 	regexp.MustCompile(`more in .*\.(approval|pending_approvals\[\])$`),
 	regexp.MustCompile(`faults.*\.headers(\.|$)`),
 	// What may be absent or null.
-	regexp.MustCompile(`<nil> .*\.(parent|head|queue|row|remaining)$`),
+	regexp.MustCompile(`<nil> .*\.(parent|head|queue|row|remaining|owners|identity)$`),
 	regexp.MustCompile(`/v1/runs/{run_id} less \.(approval|last_event)$`),
 	regexp.MustCompile(`less \.run\.(approval|last_event)$|less \.runs\[\]\.last_event$`),
 	regexp.MustCompile(`/__admin/hermes/runs/{id}/observe less \.(approval|last_event)$`),

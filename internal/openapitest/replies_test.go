@@ -234,9 +234,15 @@ func look(d *desk) {
 	d.do(400, "GET", "/__admin/requests?limit=-1", "")
 	d.do(200, "GET", "/__admin/metrics", "")
 	d.do(200, "GET", "/__admin/metrics?format=prometheus", "")
-	if slices.Contains(d.routes(), "GET /__admin/state") {
-		d.do(200, "GET", "/__admin/state", "")
-	}
+	d.do(400, "GET", "/__admin/metrics?format=xml", "")
+	d.do(200, "GET", "/__admin/requests?operationId=RunCreate&wait=1&timeoutMs=5&limit=1", "")
+	d.do(504, "GET", "/__admin/requests?wait=1000&timeoutMs=0", "")
+	d.do(400, "GET", "/__admin/requests?timeoutMs=5", "")
+	d.submit("Idempotency-Key", "k")
+	d.do(200, "GET", "/__admin/state", "")
+	d.do(400, "GET", "/__admin/state?limit=1001", "")
+	d.do(200, "POST", "/__admin/hermes/restart", `{"owner": "stale"}`)
+	d.do(200, "GET", "/__admin/state?limit=1", "")
 	d.do(200, "DELETE", "/__admin/metrics", "")
 	d.do(200, "DELETE", "/__admin/requests", "")
 	d.do(200, "GET", "/__admin/requests", "")
@@ -334,6 +340,7 @@ func closed(t *testing.T, seen map[string]bool) {
 	d := open(t, seen)
 	id := d.started()
 	d.fake.Close()
+	d.do(503, "GET", "/__admin/requests?wait=5", "")
 	for _, path := range []string{"", "/events"} {
 		d.do(503, "GET", "/v1/runs/"+id+path, "")
 	}
