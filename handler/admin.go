@@ -23,6 +23,7 @@ func (h *Handler) adminRoutes() []adminRoute {
 	routes := []adminRoute{
 		{"GET", "", (*Handler).adminIndex},
 		{"GET", "/health", (*Handler).adminHealth},
+		{"GET", "/openapi.yaml", (*Handler).adminDocument},
 		{"POST", "/reset", (*Handler).adminReset},
 		{"GET", "/namespaces", (*Handler).adminNamespaces},
 		{"GET", "/clock", (*Handler).adminClock},
