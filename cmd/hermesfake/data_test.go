@@ -63,7 +63,11 @@ func (s *succession) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *succession) restart(owner string) error {
 	if owner == "alive" {
 		copied := s.t.TempDir()
-		if err := os.CopyFS(copied, os.DirFS(s.dir)); err != nil {
+		goOn, err := pause(s.current.cmd.Process)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(os.CopyFS(copied, os.DirFS(s.dir)), goOn()); err != nil {
 			return err
 		}
 		s.dir = copied
