@@ -132,8 +132,8 @@ func crashChild(dir, moment string) int {
 // planted is a text that must be found nowhere.
 const planted = "planted message text"
 
-// crash runs a child until it is dead, and returns what it said.
-func crash(t *testing.T, dir, moment string, after time.Duration) (said []string) {
+// crash runs a child until it is dead, and returns what it said. It kills it once it has said so much, 0 for never.
+func crash(t *testing.T, dir, moment string, lines int) (said []string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "BADGERQUEUE_TEST_CRASH="+dir, "BADGERQUEUE_TEST_MOMENT="+moment)
@@ -146,9 +146,6 @@ func crash(t *testing.T, dir, moment string, after time.Duration) (said []string
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if after > 0 {
-		defer time.AfterFunc(after, func() { cmd.Process.Kill() }).Stop()
-	}
 	for in := bufio.NewReader(out); ; {
 		line, err := in.ReadString('\n')
 		if err == io.EOF {
@@ -157,7 +154,9 @@ func crash(t *testing.T, dir, moment string, after time.Duration) (said []string
 		if err != nil {
 			t.Fatal(err)
 		}
-		said = append(said, strings.TrimSpace(line))
+		if said = append(said, strings.TrimSpace(line)); len(said) == lines {
+			cmd.Process.Kill()
+		}
 	}
 	cmd.Wait()
 	if stderr.Len() > 0 {
@@ -210,7 +209,7 @@ func TestKilledAnyTime(t *testing.T) {
 	dir := t.TempDir()
 	results := map[string]bool{}
 	for range 5 {
-		for _, line := range crash(t, dir, anyTime, time.Duration(30+rand.IntN(120))*time.Millisecond) {
+		for _, line := range crash(t, dir, anyTime, 2+rand.IntN(100)) {
 			if turn, ok := strings.CutPrefix(line, "result "); ok {
 				if results[turn] {
 					t.Errorf("turn %s comes twice", turn)
