@@ -116,5 +116,6 @@ func (n *Namespace) DeleteBranch(name string) error {
 	}
 	t.branches = append(t.branches[:i:i], t.branches[i+1:]...)
 	t.moveHead(b, 0)
+	n.changed()
 	return nil
 }

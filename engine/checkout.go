@@ -81,6 +81,7 @@ func (n *Namespace) restore(m *moment) error {
 	}
 	n.breakStreams(ErrStreamLost)
 	n.world, n.keys = &w, keys
+	n.dropTrails()
 	n.began(w.admitted)
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -121,10 +122,14 @@ func (n *Namespace) Checkpoint() (Checkpoint, error) {
 }
 
 // Checkpoints returns those that are kept, the oldest first.
-func (n *Namespace) Checkpoints() []Checkpoint {
+func (n *Namespace) Checkpoints() []Checkpoint { return n.LatestCheckpoints(math.MaxInt) }
+
+// LatestCheckpoints is Checkpoints, but returns the latest ones, at most so many.
+func (n *Namespace) LatestCheckpoints(most int) []Checkpoint {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	moments := n.timeline.moments()
+	moments = moments[max(0, len(moments)-most):]
 	list := make([]Checkpoint, len(moments))
 	for i, m := range moments {
 		list[i] = n.checkpoint(m)
@@ -151,6 +156,7 @@ func (n *Namespace) deleteCheckpoint(id CheckpointID) error {
 		return ErrCheckpointInUse
 	}
 	n.timeline.remove(m)
+	n.changed()
 	return nil
 }
 

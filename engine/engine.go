@@ -41,6 +41,7 @@ type Config struct {
 	Gateway    Gateway // capacity and draining of a new or reset namespace
 	Scope      *Scope  // of requests where SetScope says nothing; default: DefaultProfile and DefaultIdentity
 	QueueBytes int     // bound of one run's event queue, in bytes; default: DefaultQueueBytes
+	KeepEvents bool    // for Trail, also while no OnChange is on
 	Store      Store   // keeps the durable rows beyond the process; nil: nothing does
 	// Checkpoints is how many checkpoints of accepted mutations a namespace keeps; default DefaultCheckpoints, none if negative.
 	Checkpoints int

@@ -47,6 +47,9 @@ type state struct {
 	busy        int // executors not at rest
 	atRest      chan struct{}
 
+	observers map[*chan<- struct{}]struct{}
+	trails    trails
+
 	era      Admissions // Last is not used
 	closed   bool
 	unloaded error // why the rows could not be read: every operation's error
@@ -110,6 +113,7 @@ func (n *Namespace) settle() (int64, error) {
 	}
 	now := n.world.clock.now()
 	n.runDue(now)
+	n.changed()
 	return now, nil
 }
 
@@ -209,6 +213,7 @@ func (n *Namespace) moveClock(by ClockChange) {
 		s.signal()
 	}
 	n.clockMoves.ring()
+	n.changed()
 }
 
 // waitFor returns nil when woken or, if timed, after d.
@@ -299,6 +304,7 @@ func (n *Namespace) Reset() error {
 	n.before = 0
 	clear(n.keys)
 	n.timeline = newTimeline(n.engine.config.Checkpoints)
+	n.dropTrails()
 	n.began(0)
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
@@ -409,6 +415,7 @@ func (n *Namespace) end() {
 	n.closed = true
 	n.dismissAll(refuse(Closed))
 	n.upheaval()
+	n.changed()
 	if n.atRest != nil {
 		close(n.atRest)
 		n.atRest = nil

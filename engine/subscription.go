@@ -155,6 +155,7 @@ func (s *Subscription) Leave() {
 		s.stop(io.EOF)
 	}
 	s.ns.transition(s.run)
+	s.ns.changed()
 	s.signal()
 }
 
@@ -216,6 +217,7 @@ func (n *Namespace) deliver(id RunID, now int64, items ...item) bool {
 	if rec == nil || rec.queue == nil {
 		return false
 	}
+	n.keepTrail(id, rec.queue, items)
 	l := n.lines[id]
 	if l == nil {
 		q := rec.queue
