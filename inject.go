@@ -14,14 +14,21 @@ import (
 // the id that RemoveFault and the journal have.
 func (f *Fake) Inject(rules ...faults.Rule) error {
 	_, err := f.core.faults.Add(f.faultNamespace(), rules...)
+	f.handler.Changed()
 	return err
 }
 
 // RemoveFault removes the rule with the id, and reports whether there was one.
-func (f *Fake) RemoveFault(id string) bool { return f.core.faults.Remove(id) }
+func (f *Fake) RemoveFault(id string) bool {
+	defer f.handler.Changed()
+	return f.core.faults.Remove(id)
+}
 
 // ClearFaults removes every rule; on a view those of its namespace alone.
-func (f *Fake) ClearFaults() { f.core.faults.Clear(f.faultNamespace()) }
+func (f *Fake) ClearFaults() {
+	f.core.faults.Clear(f.faultNamespace())
+	f.handler.Changed()
+}
 
 // Faults returns the rules with what they have done so far, in order, those
 // that are used up included; on a view those that its requests may meet.

@@ -98,6 +98,12 @@ func WithCheckpoints(n int) Option {
 	}
 }
 
+// WithEventHistory has each namespace keep the latest events of its latest runs from the start, for the page at
+// /__admin/ui to show: 200 of each of 50 runs, 8 MiB at most. Without it they are kept while a page is open.
+func WithEventHistory() Option {
+	return func(c *config) { c.engine.KeepEvents = true }
+}
+
 // WithQueueBytes bounds the event queue of a run that nobody reads, in bytes:
 // emitting beyond is an error that wraps QueueFull. The default, and what 0 or
 // less stands for, is 64 MiB.

@@ -60,7 +60,7 @@ func (h *Handler) enter(c *Call) *Reply {
 
 // admit is the provider's first check: the bearer key, where one is configured.
 func (c *Call) admit() *Reply {
-	if !c.profile.key.set || c.route.operation == Health {
+	if !c.profile.key.set || c.route.operation == Health || c.request.Context().Value(fromPage{}) != nil {
 		return nil
 	}
 	token, ok := strings.CutPrefix(field(c.request.Header, "Authorization"), "Bearer ")
@@ -118,15 +118,19 @@ func (r *Reply) allowOrigin(h http.Header) {
 // adminKeyHeader has the admin key of a request to the control plane.
 const adminKeyHeader = "X-Mockingbird-Admin-Key"
 
-// guard refuses requests to the control plane without the admin key, where
-// there is one, and those that a browser makes for another origin.
-func (h *Handler) guard(r *http.Request) *Reply {
+// guardBrowser refuses requests to the control plane that a browser makes for another origin.
+func (h *Handler) guardBrowser(r *http.Request) *Reply {
 	if origin := field(r.Header, "Origin"); origin != "" && !h.ownOrigin(origin, r) {
 		return adminError(http.StatusForbidden, "the control plane takes no requests from other origins")
 	}
 	if field(r.Header, "Sec-Fetch-Site") != "" && !h.ownName(r.Host) {
 		return adminError(http.StatusForbidden, "the control plane takes no requests of browsers under this name")
 	}
+	return nil
+}
+
+// guardKey refuses requests to the control plane without the admin key, where there is one.
+func (h *Handler) guardKey(r *http.Request) *Reply {
 	if h.adminKey.set && !h.adminKey.is(field(r.Header, adminKeyHeader)) {
 		return adminError(http.StatusUnauthorized, "the control plane needs its admin key in x-mockingbird-admin-key")
 	}

@@ -26,6 +26,7 @@ func (h *Handler) adminRoutes() []adminRoute {
 		{"GET", "/openapi.yaml", (*Handler).adminDocument},
 		{"POST", "/reset", (*Handler).adminReset},
 		{"GET", "/namespaces", (*Handler).adminNamespaces},
+		{"GET", "/ui", (*Handler).adminIndex}, // answered before: see pageReply
 		{"GET", "/clock", (*Handler).adminClock},
 		{"POST", "/clock", (*Handler).adminMoveClock},
 		{"GET", "/requests", (*Handler).adminRequests},
@@ -59,6 +60,16 @@ func (h *Handler) adminRoutes() []adminRoute {
 	return routes
 }
 
+// pageRoutes are the page's own. They may change with it, and are not listed.
+func pageRoutes() []adminRoute {
+	return []adminRoute{
+		{"GET", "/ui/updates", (*Handler).pageUpdates},
+		{"GET", "/ui/runs", (*Handler).pageOlder},
+		{"GET", "/ui/runs/{id}/value", (*Handler).pageValue},
+		{"POST", "/ui/send", (*Handler).pageSend},
+	}
+}
+
 // adminCall is a request to the control plane.
 type adminCall struct {
 	request *http.Request
@@ -72,11 +83,17 @@ type adminCall struct {
 
 // respondAdmin answers a request for a path below /__admin.
 func (h *Handler) respondAdmin(r *http.Request, path string) (*Reply, error) {
-	if reply := h.guard(r); reply != nil {
+	name, path, named := cutNamespace(path)
+	reply := h.guardBrowser(r)
+	if reply == nil {
+		if reply = h.pageReply(r, path); reply == nil {
+			reply = h.guardKey(r)
+		}
+	}
+	if reply != nil {
 		return h.finish(reply, r, nil), nil
 	}
 	c := &adminCall{request: r, query: r.URL.Query()}
-	name, path, named := cutNamespace(path)
 	if !named {
 		name = c.query.Get("namespace")
 		if name == "" {
@@ -111,13 +128,16 @@ func (h *Handler) respondAdmin(r *http.Request, path string) (*Reply, error) {
 	c.body = body.bytes
 	reply = answer(h, c)
 	reply.checkpoint = c.engine.Recorded()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.pages.tell(nil)
+	}
 	return h.finish(reply, r, s), nil
 }
 
 func (h *Handler) findAdmin(method, path string, c *adminCall) (func(*Handler, *adminCall) *Reply, *Reply) {
 	path = strings.TrimSuffix(path, "/")
 	var allow []string
-	for _, route := range h.adminRoutes() {
+	for _, route := range append(h.adminRoutes(), pageRoutes()...) {
 		id, ok := matchAdmin(route.path, path)
 		if !ok {
 			continue

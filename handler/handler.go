@@ -77,6 +77,8 @@ type shared struct {
 	spaces    map[string]*space
 	unmatched unmatched
 	metrics   metrics
+	pages     pages
+	files     func() map[string]*pageFile
 }
 
 type namedProfile struct {
@@ -122,6 +124,7 @@ func New(e *engine.Engine, o Options) *Handler {
 			profiles:   profiles,
 			origins:    o.CORSOrigins,
 			adminKey:   newSecret(o.AdminKey),
+			files:      sync.OnceValue(readPage),
 		},
 	}
 }
@@ -154,6 +157,7 @@ func (h *shared) space(name string) (*space, error) {
 		s.gateways = append(s.gateways, n.As(p.scope))
 	}
 	h.spaces[name] = s
+	h.pages.tell(nil)
 	return s, nil
 }
 
@@ -293,6 +297,11 @@ func (h *Handler) record(c *Call, reply *Reply, began time.Time) {
 	}
 	c.space.journal.add(logged{e, c.run, c.known})
 	c.space.engine.Notify()
+	if e.FaultID != "" {
+		h.pages.tell(nil)
+	} else {
+		h.pages.tell(c.space)
+	}
 	h.metrics.add(&e)
 	if e.Unmatched {
 		h.unmatched.add(e.Method, "", e.Path)

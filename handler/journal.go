@@ -64,6 +64,8 @@ type journal struct {
 	next    int
 	dropped int
 	counts  [len(operations) + 1]int // since it began or was cleared; the last one is of no operation
+	added   uint64                   // so far, those that were cleared included
+	clears  uint64
 }
 
 // logged is an Entry whose RunID is printed when somebody asks.
@@ -85,6 +87,7 @@ func (j *journal) add(e logged) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.counts[place(e.Operation)]++
+	j.added++
 	if len(j.ring) < j.size {
 		j.ring = append(j.ring, e)
 		return
@@ -125,6 +128,7 @@ func (j *journal) clear() {
 	defer j.mu.Unlock()
 	j.ring, j.next, j.dropped = nil, 0, 0
 	clear(j.counts[:])
+	j.clears++
 }
 
 // shortfall is what is missing to n requests for an operation, or of all if it is ""; nil if nothing is.
@@ -238,6 +242,23 @@ func (h *Handler) ClearEntries(namespace string) error {
 	s, err := h.space(namespace)
 	if err == nil {
 		s.journal.clear()
+		h.pages.tell(s)
 	}
 	return err
+}
+
+// after returns the entries that were added after the first so many, the latest ones and at most
+// limit; how many were added, how often the journal was cleared, and how many entries fell out since.
+func (j *journal) after(seen uint64, limit int) (entries []Entry, added, clears uint64, dropped int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	fresh := min(j.added-seen, uint64(limit), uint64(len(j.ring)))
+	for i := len(j.ring) - int(fresh); i < len(j.ring); i++ {
+		e := j.ring[(j.next+i)%len(j.ring)]
+		if e.known {
+			e.RunID = e.run.String()
+		}
+		entries = append(entries, e.Entry)
+	}
+	return entries, j.added, j.clears, j.dropped
 }

@@ -42,8 +42,8 @@ func documented(t *testing.T, document string) []string {
 	return found
 }
 
-// coming are routes of the control plane that the document describes and that are not served yet.
-var coming = []string{"GET /__admin/ui", "GET /__admin/ui/updates"}
+// unlisted are routes that the document describes and the index does not list: they are the page's own.
+var unlisted = []string{"GET /__admin/ui/updates"}
 
 // TestDocumentHasEveryRoute compares the OpenAPI document with the routes that are served.
 func TestDocumentHasEveryRoute(t *testing.T) {
@@ -68,7 +68,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 		}
 	}
 	for _, route := range described {
-		if !slices.Contains(served, route) && !slices.Contains(coming, route) {
+		if !slices.Contains(served, route) && !slices.Contains(unlisted, route) {
 			t.Errorf("the document has %s, which is not served", route)
 		}
 		method, path, _ := strings.Cut(route, " ")

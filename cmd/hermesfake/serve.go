@@ -75,7 +75,7 @@ func serve(ctx context.Context, listener net.Listener, s *settings, within limit
 		return fmt.Errorf("cannot print the URL: %w", err)
 	}
 	// As text, because JSON readers round numbers of 64 bits.
-	log.Info("started", "version", hermesfake.Version, "seed", strconv.FormatUint(fake.Seed(), 10), "url", url)
+	log.Info("started", "version", hermesfake.Version, "seed", strconv.FormatUint(fake.Seed(), 10), "url", url, "page", url+"/__admin/ui")
 
 	var failure error
 	served := make(chan struct{})

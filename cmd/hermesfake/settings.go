@@ -56,8 +56,9 @@ const (
 
 const serveText = `Usage: hermesfake serve [flags]
 
-Serves the Hermes Agent API, and its control plane under /__admin, until
-SIGINT or SIGTERM. As soon as it takes connections it prints on stdout
+Serves the Hermes Agent API, its control plane under /__admin, and a page
+to look at it all and drive it at /__admin/ui, until SIGINT or SIGTERM. As
+soon as it takes connections it prints on stdout
 
   hermesfake listening on http://127.0.0.1:8827
 
@@ -128,6 +129,7 @@ func (s *settings) options(log *slog.Logger) []hermesfake.Option {
 		hermesfake.WithModel(s.model),
 		hermesfake.WithMaxConcurrentRuns(s.maxConcurrentRuns),
 		hermesfake.WithJournalSize(s.journalSize),
+		hermesfake.WithEventHistory(),
 		hermesfake.WithCheckpoints(s.checkpoints),
 	}
 	options = append(options, hermesfake.WithAPIKey(s.apiKey), hermesfake.WithAdminKey(s.adminKey),
