@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	_ "github.com/hermesfake/hermesfake" // so that a result is of the same page
 )
 
 // TestPage drives the page of the real server in Chromium. It needs Chromium (CHROMIUM, or /usr/bin/chromium), Node 18 or later and what
@@ -24,18 +26,34 @@ func TestPage(t *testing.T) {
 		}
 		t.Skip(lack)
 	}
+	look(t)
 	server := filepath.Join(t.TempDir(), "hermesfake")
 	if out, err := exec.Command("go", "build", "-o", server, "../../cmd/hermesfake").CombinedOutput(); err != nil {
 		t.Fatalf("building the server: %v\n%s", err, out)
 	}
 	run := exec.Command("node", "--test", "--test-concurrency=1")
-	run.Env = append(os.Environ(), "HERMESFAKE="+server)
+	run.Env = append(os.Environ(), "HERMESFAKE="+server, "PICTURE="+os.Getenv("PICTURE"))
 	out, err := run.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if !regexp.MustCompile(`(?m)^. pass [1-9]`).Match(out) {
 		t.Errorf("no test ran:\n%s", out)
+	}
+}
+
+// look reads what the test runs, so that go test takes no earlier result for that of other files.
+func look(t *testing.T) {
+	for _, pattern := range []string{"*.mjs", "*.json", "../../cmd/hermesfake/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || names == nil {
+			t.Fatalf("no %s, error %v", pattern, err)
+		}
+		for _, name := range names {
+			if _, err := os.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

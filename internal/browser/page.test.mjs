@@ -582,7 +582,7 @@ test("the picture for the docs", async (t) => {
   const page = await open(t, browser, `${server.url}/__admin/ui?run=${id}`);
   await shows(page, "#approvals", "rm -rf build");
   await page.waitForFunction(() => document.querySelectorAll("#events > li").length === 6);
-  const path = process.env.PICTURE ?? join(tmpdir(), `hermesfake-page-${process.pid}.png`);
+  const path = process.env.PICTURE || join(tmpdir(), `hermesfake-page-${process.pid}.png`);
   await page.screenshot({ path });
   const { size } = statSync(path);
   assert.ok(size > 20_000 && size < 300_000, `the picture has ${size} bytes`);
