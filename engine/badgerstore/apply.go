@@ -101,6 +101,9 @@ func (s *Store) writable() error {
 		s.measure()
 	}
 	s.unmeasured++
+	if err := s.there(); err != nil {
+		return err
+	}
 	return s.checkRoom(s.dir, roomAlways+min(s.size, roomForCompaction))
 }
 

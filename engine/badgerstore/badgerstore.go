@@ -45,7 +45,8 @@ type Store struct {
 	dir       string // of the rows
 	config    config
 	db        *badger.DB
-	file      *os.File // the head
+	identity  os.FileInfo // of that directory
+	file      *os.File    // the head
 	recovered *Recovery
 	free      func(dir string) (uint64, error)
 

@@ -13,6 +13,9 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	if err := s.there(); err != nil {
+		return errors.Join(err, s.closeGone(), s.file.Close())
+	}
 	err := removeIfThere(filepath.Join(filepath.Dir(s.dir), roomFile))
 	err = errors.Join(err, s.db.Close())
 	if err == nil && s.failed == nil {

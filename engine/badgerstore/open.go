@@ -55,6 +55,14 @@ func (s *Store) open(dir string) (err error) {
 	if err := s.begin(dir); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			removeIfThere(filepath.Join(dir, roomFile))
+		}
+	}()
+	if s.identity, err = os.Stat(s.dir); err != nil {
+		return err
+	}
 	if s.db, err = openBadger(s.config.badger(s.dir)); err != nil {
 		return err
 	}
@@ -77,9 +85,9 @@ func (s *Store) inspect(dir string) (err error) {
 	case s.head.closed:
 		return checkSums(s.dir)
 	case s.head.sequence == 0:
-		return nil // killed before its first transaction
+		return nil // killed before its first transaction: begin makes the rows anew
 	}
-	c, err := readContent(s.dir, false)
+	c, err := readContent(s.dir, false, false)
 	if err != nil {
 		return err
 	}
@@ -104,18 +112,32 @@ func (s *Store) begin(dir string) (err error) {
 		if err := probe(s.dir); err != nil {
 			return err
 		}
-	}
-	s.head.closed = false
-	if err := s.head.write(s.file); err != nil {
-		return err
+	} else if !s.head.closed {
+		if err := os.RemoveAll(s.dir); err != nil {
+			return err
+		}
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
+	next := s.head
+	next.closed = false
+	if err := s.writeHead(dir, next); err != nil {
+		return err
+	}
+	s.head = next
 	if err := removeIfThere(filepath.Join(s.dir, sumsFile)); err != nil {
 		return err
 	}
 	return removeEmptyLogs(s.dir)
+}
+
+// writeHead writes the head, which after a loss of power must not be older than what it is about.
+func (s *Store) writeHead(dir string, h head) error {
+	if err := h.write(s.file); err != nil || !s.config.sync {
+		return err
+	}
+	return errors.Join(s.file.Sync(), syncDir(dir))
 }
 
 // probe fails where no file can be made.
