@@ -25,12 +25,15 @@ type content struct {
 	damages []*damage
 	ends    []*damage // where logs ended too early, which may be what a killed process did not finish
 	keep    bool
+	doubted map[string][]byte // the values of damaged entries
 }
 
-// What the names of logs end in: those of memtables, and those for values, which no value is large enough for.
+// The names of Badger's files, or what they end in. The value log is empty, since no value is large enough for it.
 const (
-	memoryLog = ".mem"
-	valueLog  = ".vlog"
+	tableFile   = ".sst"
+	memoryLog   = ".mem"
+	valueLog    = ".vlog"
+	discardFile = "DISCARD"
 )
 
 // version is the newest one of a key.
@@ -41,9 +44,10 @@ type version struct {
 	value   []byte // of a sound row only if it is kept, or large
 }
 
-// readContent reads a directory of Badger. With keep it reads on where it can, and keeps the records of rows.
-func readContent(dir string, keep bool) (*content, error) {
-	c := &content{name: filepath.Base(dir), newest: map[string]version{}, logs: map[uint64]struct{}{}, keep: keep}
+// readContent reads a directory of Badger, which may have been closed. With keep it reads on where it can, and keeps the records of rows.
+func readContent(dir string, closed, keep bool) (*content, error) {
+	c := &content{name: filepath.Base(dir), newest: map[string]version{}, logs: map[uint64]struct{}{}, keep: keep,
+		doubted: map[string][]byte{}}
 	files, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -52,7 +56,7 @@ func readContent(dir string, keep bool) (*content, error) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	for _, needed := range []string{badger.ManifestFilename, badger.KeyRegistryFileName, "DISCARD"} {
+	for _, needed := range []string{badger.ManifestFilename, badger.KeyRegistryFileName, discardFile} {
 		if !slices.Contains(names, needed) {
 			c.damage(needed, ErrMissing, "")
 		}
@@ -63,6 +67,9 @@ func readContent(dir string, keep bool) (*content, error) {
 	tables, err := c.manifest(dir, names)
 	if err != nil {
 		return nil, err
+	}
+	if closed { // all of them count then, whatever the manifest says that may be damaged
+		tables = tablesOf(names)
 	}
 	for _, name := range tables {
 		b, err := os.ReadFile(filepath.Join(dir, name))
@@ -116,6 +123,7 @@ func readContent(dir string, keep bool) (*content, error) {
 	if valueLogs == 0 {
 		c.damage("*"+valueLog, ErrMissing, "")
 	}
+	c.doubt()
 	return c, nil
 }
 
@@ -125,9 +133,13 @@ func (c *content) damage(file string, kind error, what string) {
 	c.damages = append(c.damages, &damage{c.path(file), kind, what})
 }
 
+func tablesOf(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasSuffix(name, tableFile) })
+}
+
 // manifest returns the tables that count. If the manifest cannot be read it is those that there are.
 func (c *content) manifest(dir string, names []string) ([]string, error) {
-	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasSuffix(name, ".sst") })
+	there := tablesOf(names)
 	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if errors.Is(err, os.ErrNotExist) {
 		return there, nil
@@ -156,6 +168,12 @@ func (c *content) manifest(dir string, names []string) ([]string, error) {
 
 // add takes an entry, if it is the newest of its key.
 func (c *content) add(e entry) {
+	if e.damaged {
+		if c.keep {
+			c.doubted[string(e.key)] = slices.Clone(e.value)
+		}
+		return
+	}
 	if known, ok := c.newest[string(e.key)]; ok && known.number > e.version {
 		return
 	}
@@ -165,14 +183,7 @@ func (c *content) add(e entry) {
 		if e.deleted {
 			break
 		}
-		record, _, err := readRow(e.key, e.value)
-		if err == nil && record != nil {
-			_, id, ok := splitRowKey(e.key)
-			if err = engine.CheckRecord(id, record); !ok {
-				err = errValue
-			}
-		}
-		if v.sound = err == nil; v.sound && (c.keep || record == nil) {
+		if v.sound = isRow(e.key, e.value); v.sound && (c.keep || e.value[0] == largeRow) {
 			v.value = slices.Clone(e.value)
 		}
 	case namespaceKey, storeKey[0], partKey, generationKey:
@@ -181,6 +192,40 @@ func (c *content) add(e entry) {
 		return // Badger's own
 	}
 	c.newest[string(e.key)] = v
+}
+
+// isRow reports whether a value is one of the row of the key.
+func isRow(key, value []byte) bool {
+	_, id, ok := splitRowKey(key)
+	record, _, err := readRow(key, value)
+	return ok && err == nil && (record == nil || engine.CheckRecord(id, record) == nil)
+}
+
+// doubt makes sure that no earlier state of a row takes the place of a damaged one: it may have been the latest. Where the
+// damage is in its key, it is looked for whose it is.
+func (c *content) doubt() {
+	for key, value := range c.doubted {
+		if _, known := c.newest[key]; !known {
+			for other := range c.newest {
+				if isRow([]byte(other), value) {
+					key = other
+					break
+				}
+			}
+		}
+		if v := c.newest[key]; key[0] == rowKey && !v.deleted { // no run comes back
+			v.sound = false
+			c.newest[key] = v
+		}
+	}
+}
+
+// size is how much the values take that were kept.
+func (c *content) size() (bytes uint64) {
+	for _, v := range c.newest {
+		bytes += uint64(len(v.value))
+	}
+	return bytes
 }
 
 // get is the value of a key.

@@ -68,7 +68,7 @@ func openHead(dir string, make bool) (*os.File, error) {
 	}
 	if err := lock(f); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%w: %w", ErrLocked, err)
+		return nil, err
 	}
 	return f, nil
 }
@@ -107,8 +107,9 @@ func latestRows(dir string) (latest uint32, err error) {
 	files, err := os.ReadDir(dir)
 	for _, f := range files {
 		if number, ok := strings.CutPrefix(f.Name(), rowsPrefix); ok {
-			n, _ := strconv.ParseUint(number, 10, 32)
-			latest = max(latest, uint32(n))
+			if n, err := strconv.ParseUint(number, 10, 32); err == nil {
+				latest = max(latest, uint32(n))
+			}
 		}
 	}
 	return latest, err

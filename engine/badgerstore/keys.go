@@ -43,6 +43,17 @@ func splitRowKey(key []byte) (generation uint64, id engine.RunID, ok bool) {
 	return binary.BigEndian.Uint64(key[1:]), engine.RunID(key[9:]), true
 }
 
+func generationOf(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
+
+// partKeyLength is that of a key of keyOfPart.
+const partKeyLength = 1 + 8 + 16 + 8 + 4
+
+// splitPartKey returns the key of the row that the part is of, and the sequence.
+func splitPartKey(key []byte) (row []byte, sequence uint64) {
+	row = append([]byte{rowKey}, key[1:25]...)
+	return row, binary.BigEndian.Uint64(key[25:])
+}
+
 var errValue = errors.New("damaged value")
 
 // numbers are values that are numbers only, with a checksum that the key is part of.
@@ -73,98 +84,4 @@ func numbersSum(key, b []byte) uint64 {
 	d.Write(key)
 	d.Write(b)
 	return d.Sum64()
-}
-
-// space is what the store keeps of a namespace beside its rows.
-type space struct {
-	generation uint64
-	rows       uint64
-	reserved   uint64
-	large      map[engine.RunID]parts // its rows that have parts
-}
-
-func (s *space) bytes(key []byte) []byte {
-	return appendNumbers(key, s.generation, s.rows, s.reserved)
-}
-
-func (s *space) read(key, value []byte) error {
-	return readNumbers(key, value, &s.generation, &s.rows, &s.reserved)
-}
-
-// The value of a row: a kind, then the record, or where its parts are.
-const (
-	wholeRow = 0
-	largeRow = 1
-)
-
-// partSize bounds a value, so that several fit into a transaction of Badger.
-const partSize = 64 << 10
-
-// parts are where a large record is.
-type parts struct {
-	sequence uint64 // of their keys
-	count    uint64
-	size     uint64
-	sum      uint64
-}
-
-// partsOf are those of a record.
-func partsOf(record []byte, sequence uint64) parts {
-	return parts{
-		sequence: sequence,
-		count:    uint64(len(record)+partSize-1) / partSize,
-		size:     uint64(len(record)),
-		sum:      xxhash.Sum64(record),
-	}
-}
-
-// partOf is the part of a record with the number.
-func partOf(record []byte, i int) []byte {
-	return record[i*partSize : min((i+1)*partSize, len(record))]
-}
-
-func (p parts) bytes(key []byte) []byte {
-	return append([]byte{largeRow}, appendNumbers(key, p.sequence, p.count, p.size, p.sum)...)
-}
-
-// readRow tells a whole record from parts.
-func readRow(key, value []byte) (record []byte, p parts, err error) {
-	switch {
-	case len(value) > 0 && value[0] == wholeRow:
-		return value[1:], p, nil
-	case len(value) > 0 && value[0] == largeRow:
-		err = readNumbers(key, value[1:], &p.sequence, &p.count, &p.size, &p.sum)
-		if p.count == 0 || p.size > p.count*partSize {
-			err = errValue
-		}
-		return nil, p, err
-	}
-	return nil, p, errValue
-}
-
-// join puts the parts of a record together.
-func (p parts) join(generation uint64, id engine.RunID, get func(key []byte) ([]byte, error)) ([]byte, error) {
-	var record []byte
-	for i := range int(p.count) {
-		part, err := get(keyOfPart(generation, id, p.sequence, i))
-		if err != nil {
-			return nil, err
-		}
-		record = append(record, part...)
-	}
-	if uint64(len(record)) != p.size || xxhash.Sum64(record) != p.sum {
-		return nil, errValue
-	}
-	return record, nil
-}
-
-func generationOf(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
-
-// partKeyLength is that of a key of keyOfPart.
-const partKeyLength = 1 + 8 + 16 + 8 + 4
-
-// splitPartKey returns the key of the row that the part is of, and the sequence.
-func splitPartKey(key []byte) (row []byte, sequence uint64) {
-	row = append([]byte{rowKey}, key[1:25]...)
-	return row, binary.BigEndian.Uint64(key[25:])
 }

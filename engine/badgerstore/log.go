@@ -78,8 +78,8 @@ func readLog(file string, b []byte, skip bool, found func(entry)) *damage {
 			if !skip {
 				return first
 			}
-			// A row has a checksum of its own, and a damaged one must not leave an older one in its place.
-			if e, ok := newEntry(key, meta, value); ok && e.key[0] == rowKey && !e.deleted {
+			if e, ok := newEntry(key, meta, value); ok {
+				e.damaged = true
 				found(e)
 			}
 			continue

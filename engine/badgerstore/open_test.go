@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -250,4 +251,120 @@ func TestInterruptedOpen(t *testing.T) {
 		s.Close()
 		whole(t, dir, 3)
 	}
+	for _, name := range names { // what it was killed in while writing it
+		if filepath.Base(name) == "HERMESFAKE" {
+			continue
+		}
+		dir := copied(t, sound)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("?"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := openStore(t, dir)
+		fill(t, s, 3, 3)
+		s.Close()
+		whole(t, dir, 3)
+	}
+}
+
+// TestFilesOfOthers: what others put beside the store's files, and take away again, is none of its business.
+func TestFilesOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	fill(t, s, 3, 3)
+	var paths []string
+	for _, name := range []string{".DS_Store", "a b", "rows-99999999999", "rows-1/.DS_Store", "rows-1/MANIFEST copy"} {
+		paths = append(paths, filepath.Join(dir, filepath.FromSlash(name)))
+		if err := os.WriteFile(paths[len(paths)-1], []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, dir, 3)
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole(t, dir, 3)
+}
+
+// TestRemovedUnderIt: a store whose directory is gone refuses to write, and closes.
+func TestRemovedUnderIt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s := openStore(t, dir)
+	fill(t, s, 3, 3)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Skipf("this system does not remove open files: %v", err)
+	}
+	if err := s.Apply("default", engine.Changes{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	if err := s.Close(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("closing it: %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is back: %v", err)
+	}
+
+	s = openStore(t, dir)
+	fill(t, s, 3, 3)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	next := openStore(t, dir)
+	if err := s.Apply("default", engine.Changes{}); err == nil || !strings.Contains(err.Error(), "taken the place") {
+		t.Errorf("error %v", err)
+	}
+	if err := s.Close(); err == nil {
+		t.Error("it closes as if it were there")
+	}
+	fill(t, next, 5, 3)
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, dir, 5)
+}
+
+// TestClosedWhileUsed: whoever uses a store that another closes gets an error.
+func TestClosedWhileUsed(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	fill(t, s, 20, 3)
+	rows, err := rowsOf(2000, outputOfSize("r", 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	started := make(chan struct{}, 4)
+	for name, use := range map[string]func() error{
+		"load":    func() error { _, err := s.Load("default", func(engine.RunID, []byte) error { return nil }); return err },
+		"apply":   func() error { return s.Apply("other", engine.Changes{Put: rows[:1], Rows: 1, Reserved: 1}) },
+		"drop":    func() error { return s.Drop("third") },
+		"replace": func() error { return replace(s, "fourth", rows, func(int) {}) },
+	} {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				err := use()
+				if errors.Is(err, badgerstore.ErrClosed) {
+					return
+				}
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				if i == 0 {
+					started <- struct{}{}
+				}
+			}
+		})
+	}
+	for range cap(started) {
+		<-started
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	whole(t, s.Dir(), 20)
 }

@@ -31,7 +31,7 @@ type Dropped struct {
 // recover makes a new database of what is sound in the old one, and uses it from then on. Writing the head is the step
 // that counts.
 func (s *Store) recover(dir string, damage error) error {
-	c, err := readContent(s.dir, true)
+	c, err := readContent(s.dir, s.head.closed, true)
 	if err != nil {
 		return err
 	}
@@ -39,23 +39,37 @@ func (s *Store) recover(dir string, damage error) error {
 	next.directory++
 	s.recovered = &Recovery{Damage: damage, Old: s.head.rows()}
 	rows := filepath.Join(dir, next.rows())
-	if err := os.RemoveAll(rows); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnwritable, err)
+	unfinished := rows + ".new" // which a head that is missing does not make anybody use
+	for _, path := range []string{rows, unfinished} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnwritable, err)
+		}
+	}
+	if err := s.checkRoom(dir, roomAlways+2*c.size()); err != nil {
+		return err
 	}
 	for sequence := range c.logs {
 		next.sequence = max(next.sequence, sequence)
 	}
 	next.sequence = max(next.sequence, c.tables) + 1
-	if err := c.rebuild(s.config.badger(rows), next.sequence, s.recovered); err != nil {
+	if err := c.rebuild(s.config.badger(unfinished), next.sequence, s.recovered); err != nil {
+		os.RemoveAll(unfinished)
 		return err
 	}
 	next.closed = false
-	if err := next.write(s.file); err != nil {
+	err = os.Rename(unfinished, rows)
+	if err == nil {
+		err = s.writeHead(dir, next)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnwritable, err)
 	}
 	s.head, s.dir = next, rows
 	return nil
 }
+
+// reservedAfterDamage is how many ids are passed over in a namespace, since what it had reserved last may be lost.
+const reservedAfterDamage = 1 << 32
 
 // rebuild writes what is sound into a new database.
 func (c *content) rebuild(o badger.Options, sequence uint64, report *Recovery) error {
@@ -88,7 +102,7 @@ func (c *content) rebuild(o badger.Options, sequence uint64, report *Recovery) e
 		switch _, err := c.record(key); {
 		case !ok:
 		case !known:
-			if _, gone := c.newest[string(prefixOf(generationKey, of))]; !gone {
+			if v, gone := c.newest[string(prefixOf(generationKey, of))]; !gone || v.deleted {
 				report.Dropped = append(report.Dropped, Dropped{Run: id, Reason: "its namespace is not known"})
 			}
 		case err != nil:
@@ -115,6 +129,7 @@ func (c *content) rebuild(o badger.Options, sequence uint64, report *Recovery) e
 	report.Lost = max(0, expected)
 	for name, s := range spaces {
 		generation = max(generation, s.generation)
+		s.reserved += reservedAfterDamage
 		key := keyOfNamespace(name)
 		if err := batch.Set(key, s.bytes(key)); err != nil {
 			return err

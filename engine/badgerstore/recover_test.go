@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermesfake/hermesfake/engine"
 	"github.com/hermesfake/hermesfake/engine/badgerstore"
 )
 
@@ -47,9 +48,9 @@ func TestRecover(t *testing.T) {
 		damage  func(t *testing.T, dir string)
 		kind    error
 		kept    int // of the rows; -1: some
-		dropped int
+		dropped int // -1: the others
 	}{
-		"a row in a table":    {false, func(t *testing.T, dir string) { flipOutput(t, first(t, dir, ".sst"), "2", size) }, badgerstore.ErrChecksum, rows - 1, 1},
+		"a row in a table":    {false, func(t *testing.T, dir string) { flipOutput(t, first(t, dir, ".sst"), "2", size) }, badgerstore.ErrChecksum, -1, -1},
 		"a row in a log":      {true, func(t *testing.T, dir string) { flipOutput(t, first(t, dir, ".mem"), "2", size) }, badgerstore.ErrChecksum, rows - 1, 1},
 		"the manifest":        {false, func(t *testing.T, dir string) { flip(t, first(t, dir, "MANIFEST"), 20) }, badgerstore.ErrChecksum, rows, 0},
 		"no manifest":         {false, func(t *testing.T, dir string) { remove(t, first(t, dir, "MANIFEST")) }, badgerstore.ErrMissing, rows, 0},
@@ -64,7 +65,8 @@ func TestRecover(t *testing.T) {
 			path := first(t, dir, ".sst")
 			os.Truncate(path, int64(written(t, path)/2))
 		}, badgerstore.ErrTruncated, 0, 0},
-		"a table's index":           {false, func(t *testing.T, dir string) { path := first(t, dir, ".sst"); flip(t, path, written(t, path)-60) }, badgerstore.ErrChecksum, 0, 0},
+		"a table's index":           {false, func(t *testing.T, dir string) { path := first(t, dir, ".sst"); flip(t, path, written(t, path)-60) }, badgerstore.ErrChecksum, rows, 0},
+		"half a manifest":           {false, func(t *testing.T, dir string) { os.Truncate(first(t, dir, "MANIFEST"), 16) }, badgerstore.ErrTruncated, rows, 0},
 		"no sums":                   {false, func(t *testing.T, dir string) { remove(t, first(t, dir, "SUMS")) }, badgerstore.ErrMissing, rows, 0},
 		"no registry":               {true, func(t *testing.T, dir string) { remove(t, first(t, dir, "KEYREGISTRY")) }, badgerstore.ErrMissing, rows, 0},
 		"no head":                   {false, func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "HERMESFAKE")) }, badgerstore.ErrMissing, rows, 0},
@@ -92,6 +94,9 @@ func TestRecover(t *testing.T) {
 				r = &badgerstore.Recovery{Kept: rows}
 			} else if !errors.Is(r.Damage, c.kind) {
 				t.Errorf("the damage is %v", r.Damage)
+			}
+			if c.dropped < 0 {
+				c.dropped = rows - r.Kept
 			}
 			if c.kept >= 0 && r.Kept != c.kept || c.kept < 0 && (r.Kept == 0 || r.Kept == rows) || len(r.Dropped) != c.dropped {
 				t.Errorf("recovered %+v", r)
@@ -136,6 +141,96 @@ func TestRecoverKeepsTheNewest(t *testing.T) {
 	}
 	if n := known(t, s, rows); n != rows/2 {
 		t.Errorf("%d keys are known, want %d", n, rows/2)
+	}
+}
+
+// TestRecoverKilled: killed before its new files are all there, a recovery is done again, whatever was damaged.
+func TestRecoverKilled(t *testing.T) {
+	const rows = 20
+	dir := closed(t, rows, 100)
+	if err := os.Remove(filepath.Join(dir, "HERMESFAKE")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "rows-2.new"), os.DirFS(filepath.Join(closed(t, 1, 1), "rows-1"))); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, dir, badgerstore.ErrMissing)
+	s := openStore(t, dir, badgerstore.WithRecover())
+	defer s.Close()
+	if r := s.Recovered(); r.Kept != rows || r.Old != "rows-1" {
+		t.Errorf("recovered %+v", r)
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "rows-*")); len(names) != 2 {
+		t.Errorf("there are %q", names)
+	}
+}
+
+// TestRecoverIDs: what a damaged namespace had reserved may be lost, and its ids do not come twice even so.
+func TestRecoverIDs(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	seen := map[engine.RunID]bool{}
+	submit := func(s *badgerstore.Store) {
+		e := engine.New(engine.Config{Seed: 1, Store: s})
+		defer e.Close()
+		n, limit := namespace(t, e), 0
+		n.SetGateway(&limit, nil)
+		for range 2500 {
+			a, err := n.Submit(engine.Submission{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[a.Run.ID()] {
+				t.Fatalf("run %d has an id that was used", a.Run.Number())
+			}
+			seen[a.Run.ID()] = true
+		}
+	}
+	submit(s)
+	dir = killedNow(t, s)
+	s.Close()
+	path := first(t, dir, ".mem")
+	if err := os.Truncate(path, int64(written(t, path)*2/3)); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, dir, badgerstore.WithRecover())
+	defer s.Close()
+	if s.Recovered() == nil {
+		t.Error("nothing was damaged")
+	}
+	submit(s)
+}
+
+// TestRecoverNoEarlierState: whatever is damaged of what a row has become, its earlier state is not what comes back.
+func TestRecoverNoEarlierState(t *testing.T) {
+	const rows, size = 12, 300
+	for file, make := range map[string]func(t testing.TB, rows, size int) string{".mem": killed, ".sst": closed} {
+		sound := make(t, rows, size)
+		b, err := os.ReadFile(first(t, sound, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := strings.Index(string(b), strings.Repeat("2", size))
+		recovered := 0
+		for at := end - 250; at < end; at += 13 {
+			dir := copied(t, sound)
+			flip(t, first(t, dir, file), at)
+			s := openStore(t, dir, badgerstore.WithRecover())
+			if s.Recovered() != nil {
+				recovered++
+			}
+			e := engine.New(engine.Config{Store: s})
+			for _, run := range namespace(t, e).Runs() {
+				if n := run.Number(); n%5 != 0 && run.Status() != engine.Completed {
+					t.Errorf("%s, byte %d of %d: run %d is %s", file, at, end, n, run.Status())
+				}
+			}
+			e.Close()
+			s.Close()
+		}
+		if recovered == 0 {
+			t.Errorf("%s: nothing was damaged", file)
+		}
 	}
 }
 

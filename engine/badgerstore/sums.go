@@ -10,14 +10,25 @@ import (
 	"path/filepath"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/dgraph-io/badger/v4"
 )
 
 // sumsFile lists the files of a store that was closed: a line with checksum, size and name for each, and one with
 // the checksum of the lines before it.
 const sumsFile = "SUMS"
 
-// lockFile is Badger's, and not part of what is kept.
-const lockFile = "LOCK"
+// isBadgers tells the files that Badger keeps from those that others put beside them.
+func isBadgers(name string) bool {
+	switch name {
+	case badger.ManifestFilename, badger.KeyRegistryFileName, discardFile:
+		return true
+	}
+	switch filepath.Ext(name) {
+	case tableFile, memoryLog, valueLog:
+		return true
+	}
+	return false
+}
 
 // writeSums lists the files of a directory.
 func writeSums(dir string, sync bool) error {
@@ -27,7 +38,7 @@ func writeSums(dir string, sync bool) error {
 	}
 	var b bytes.Buffer
 	for _, f := range files {
-		if f.Name() == sumsFile || f.Name() == lockFile || f.IsDir() {
+		if !isBadgers(f.Name()) {
 			continue
 		}
 		size, sum, err := sumOf(filepath.Join(dir, f.Name()))

@@ -15,6 +15,7 @@ type entry struct {
 	version uint64
 	deleted bool
 	value   []byte
+	damaged bool // its checksum, or that of the block around it, does not match: nothing of it is certain
 }
 
 // The bits of an entry's first byte that are used here.
@@ -29,7 +30,7 @@ func newEntry(key []byte, meta byte, value []byte) (entry, bool) {
 	if len(key) <= 8 {
 		return entry{}, false
 	}
-	return entry{y.ParseKey(key), y.ParseTs(key), meta&bitDelete != 0, value}, true
+	return entry{key: y.ParseKey(key), version: y.ParseTs(key), deleted: meta&bitDelete != 0, value: value}, true
 }
 
 // readTable reads a table of Badger without its help, which panics on a damaged one, or leaves it out. It calls found with
@@ -74,27 +75,29 @@ func readTable(file string, b []byte, found func(entry)) *damage {
 	if !ok {
 		return &damage{file: file, kind: ErrTruncated, what: "it has no index"}
 	}
-	if y.VerifyChecksum(index, sum) != nil {
-		return &damage{file: file, kind: ErrChecksum, what: "in its index"}
-	}
 	blocks, ok := blocksOf(index)
-	if !ok {
-		return &damage{file: file, kind: ErrChecksum, what: "in its index"}
-	}
 	var first *damage
+	indexed := true
+	if !ok || y.VerifyChecksum(index, sum) != nil {
+		// Where a block is that has its checksum, the index is right.
+		first = &damage{file: file, kind: ErrChecksum, what: "in its index"}
+		indexed = false
+	}
 	for _, at := range blocks {
-		if at[1] > uint64(len(b)) {
-			return &damage{file: file, kind: ErrTruncated}
-		}
-		if !readBlock(b[at[0]:at[1]], found) && first == nil {
+		switch {
+		case at[0] > at[1] || at[1] > uint64(len(b)):
+			if first == nil {
+				first = &damage{file: file, kind: ErrTruncated}
+			}
+		case !readBlock(b[at[0]:at[1]], indexed, found) && first == nil:
 			first = &damage{file: file, kind: ErrChecksum}
 		}
 	}
 	return first
 }
 
-// blocksOf reads where the blocks of a table begin and end. The reader of such indexes panics on what is none, which may
-// have the checksum of one: zeros do.
+// blocksOf reads where the blocks of a table begin and end, as far as it can. The reader of such indexes panics on what is none,
+// which may have the checksum of one: zeros do.
 func blocksOf(index []byte) (blocks [][2]uint64, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -110,10 +113,11 @@ func blocksOf(index []byte) (blocks [][2]uint64, ok bool) {
 	return blocks, len(blocks) > 0
 }
 
-// readBlock calls found with each entry of a block, and reports whether all of it is sound.
+// readBlock calls found with each entry of a block, and reports whether all of it is sound. One that is not is only read if it is known
+// to be a block.
 //
 // A block is entries, where they begin, how many they are, a checksum over all of this, and the checksum's length.
-func readBlock(b []byte, found func(entry)) bool {
+func readBlock(b []byte, known bool, found func(entry)) bool {
 	if len(b) < 4 {
 		return false
 	}
@@ -126,6 +130,10 @@ func readBlock(b []byte, found func(entry)) bool {
 	sound := proto.Unmarshal(b[uint64(len(b))-n:], sum) == nil
 	b = b[:uint64(len(b))-n]
 	sound = sound && y.VerifyChecksum(b, sum) == nil
+	if !sound && !known {
+		return false
+	}
+	damaged := !sound
 	if len(b) < 4 {
 		return false
 	}
@@ -172,6 +180,7 @@ func readBlock(b []byte, found func(entry)) bool {
 			continue
 		}
 		if whole, ok := newEntry(key, meta, e[2+n:]); ok {
+			whole.damaged = damaged
 			found(whole)
 		} else {
 			sound = false
