@@ -36,12 +36,14 @@ func TestMain(m *testing.M) {
 
 // hold is another process that has the store open until its input ends.
 func hold(dir string) int {
-	if _, err := badgerstore.Open(dir); err != nil {
+	s, err := badgerstore.Open(dir)
+	if err != nil {
 		os.Stderr.WriteString(err.Error())
 		return 1
 	}
 	os.Stdout.WriteString("open\n")
 	bufio.NewReader(os.Stdin).ReadString('\n')
+	runtime.KeepAlive(s) // and with it the lock
 	return 0 // without closing it
 }
 
