@@ -44,7 +44,7 @@ func hold(dir string) int {
 	os.Stdout.WriteString("open\n")
 	bufio.NewReader(os.Stdin).ReadString('\n')
 	runtime.KeepAlive(s) // and with it the lock
-	return 0 // without closing it
+	return 0             // without closing it
 }
 
 func TestSecondOpener(t *testing.T) {
