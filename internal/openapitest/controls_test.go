@@ -49,7 +49,12 @@ var controls = []bodies{
 		`{"steps": [{"event": "tool.started", "tool": "t", "preview": null}, {"event": "tool.completed", "duration": 1, "error": true}, {"event": "reasoning.available", "text": "x"},
 			{"event": "subagent.start", "goal": "g", "depth": 1}, {"status": "cancelled", "last_event": "x"}]}`,
 		`{"steps": [{"complete": {"output": "x", "usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}, "pending_steer": "s"}, "after": "1m"}]}`,
+		`{"steps": [{"participant": {"contact_id": "c"}, "after": 1}, {"model_request": {"texts": ["x"]}, "on_blocked": [{"fail": "b"}]}, {"tool": {}}, {"child": {"session_id": "s"}},
+			{"on_blocked": [{"complete": "b"}], "rotate_session": {"session_id": "t", "child": "s"}}, {"complete": "x"}]}`,
 	}, []string{
+		`{"steps": [{"tool": 5}, {"complete": "x"}]}`, `{"steps": [{"tool": {"more": 1}}, {"complete": "x"}]}`, `{"steps": [{"tool": {}, "on_blocked": []}, {"complete": "x"}]}`,
+		`{"steps": [{"child": {}}, {"complete": "x"}]}`, `{"steps": [{"participant": {"contact_id": "c"}, "on_blocked": [{"fail": "b"}]}, {"complete": "x"}]}`,
+		`{"steps": [{"on_blocked": [{"fail": "b"}]}, {"complete": "x"}]}`, `{"steps": [{"tool": {}, "model_request": {}}, {"complete": "x"}]}`,
 		`[]`, `{}`, `{"steps": []}`, `{"steps": {}}`, `{"steps": [{}]}`, `{"steps": [5]}`, `{"steps": [{"complete": 5}]}`, `{"steps": [{"complete": "x", "fail": "y"}]}`,
 		`{"steps": [{"fail": 5}]}`, `{"steps": [{"fail": null}]}`, `{"steps": [{"status": "gone"}]}`, `{"steps": [{"status": "failed", "output": "x"}]}`,
 		`{"steps": [{"event": "_thinking"}, {"complete": "x"}]}`, `{"steps": [{"event": "message.delta", "text": "x"}, {"complete": "x"}]}`,
@@ -113,6 +118,37 @@ var controls = []bodies{
 		`{"drop": true, "count": 1.5}`, `{"drop": true, "rate": 0}`, `{"drop": true, "rate": 1.5}`, `{"drop": true, "method": "get"}`, `{"drop": true, "pathPrefix": "v1"}`,
 		`{"drop": true, "namespace": "a b"}`, `{"drop": true, "operationId": "Nope"}`, `{"drop": true, "id": "a b"}`, `{"drop": true, "id": ""}`, `{"drop": true, "after": 1}`,
 	}, []string{`{"drop": true, "id": "mine"}`, `{"delayMs": 5, "latencyMs": 6}`, `{"preset": "hermes_throttled", "drop": true}`}},
+	{"/hermes/supplied-input", 201, []string{
+		`{"contact_id": "c", "session_id": "s", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`, `{"contact_id": "c", "platform": "p", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}], "sources": []}`,
+		`{"contact_id": "c", "platform": "p", "recall_query": "q", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}], "sources": [{"source_id": "x", "source_version": 9}]}`,
+	}, []string{
+		`[]`, `{}`, `{"contact_id": "c", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`, `{"contact_id": "", "session_id": "s", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`, `{"contact_id": "c", "session_id": "", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`,
+		`{"contact_id": "c", "session_id": "s", "platform": "p", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`, `{"contact_id": "c", "session_id": "s", "recall_query": "q", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`,
+		`{"contact_id": "c", "platform": "", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`, `{"contact_id": "c", "platform": "p", "recall_query": "", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`, `{"contact_id": "c", "session_id": "s", "inputs": []}`,
+		`{"contact_id": "c", "session_id": "s", "inputs": [{"source_id": "m"}]}`, `{"contact_id": "c", "session_id": "s", "inputs": [{"source_id": "m", "input_message_hash": "A"}]}`,
+		`{"contact_id": "c", "session_id": "s", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}], "sources": [{"source_id": "x", "source_version": 0}]}`, `{"contact_id": "c", "session_id": "s", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}], "sources": [{"source_id": "x"}]}`,
+		`{"contact_id": "c", "session_id": "s", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}], "more": 1}`, `{"contact_id": 5, "session_id": "s", "inputs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}]}`, `{"contact_id": "c", "session_id": "s", "inputs": [5]}`,
+	}, nil},
+	{"/hermes/supplied-input/sources", 201, []string{
+		`{"source_id": "a"}`, `{"source_id": "a", "text": "x"}`, `{"source_id": "a", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`, `{"source_id": "b", "source_version": 7}`,
+	}, []string{
+		`[]`, `{}`, `{"source_id": ""}`, `{"source_id": 5}`, `{"source_id": "c", "text": 5}`, `{"source_id": "c", "input_message_hash": "x"}`, `{"source_id": "c", "source_version": -1}`,
+		`{"source_id": "c", "more": 1}`,
+	}, nil},
+	{"/hermes/supplied-input/verifications", 201, []string{
+		`{"failure": "timeout"}`, `{"failure": "unknown", "times": 3, "source_id": "a", "takes": "5s"}`, `{"takes": 100}`,
+	}, []string{
+		`[]`, `{}`, `{"failure": "nope"}`, `{"failure": 5}`, `{"failure": "timeout", "times": -1}`, `{"failure": "timeout", "takes": "x"}`, `{"times": 1}`, `{"failure": "timeout", "more": 1}`,
+	}, nil},
+	{"/hermes/supplied-input/revalidate", 200, []string{
+		`{"session_id": "s", "turn_id": "t", "input_refs": [{"source_id": "m", "input_message_hash": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}], "source_refs": []}`,
+	}, []string{`[]`, `{}`, `{"session_id": "s"}`, `{"session_id": "s", "turn_id": 5, "input_refs": [], "source_refs": []}`}, nil},
+	{"/hermes/supplied-input/runs/{id}/participant", 200, []string{`{"contact_id": "c"}`, `{"contact_id": "c", "platform": "p", "authenticated": false, "parent_session_id": "s"}`},
+		[]string{`[]`, `{}`, `{"contact_id": 5}`, `{"contact_id": "c", "authenticated": 1}`, `{"contact_id": "c", "more": 1}`}, nil},
+	{"/hermes/supplied-input/runs/{id}/model-request", 200, []string{``, `{}`, `{"texts": ["x"]}`}, []string{`[]`, `{"texts": "x"}`, `{"texts": [5]}`, `{"child": 5}`, `{"more": 1}`}, nil},
+	{"/hermes/supplied-input/runs/{id}/tool", 200, []string{``, `{}`}, []string{`[]`, `{"child": 5}`, `{"more": 1}`}, nil},
+	{"/hermes/supplied-input/runs/{id}/child", 200, []string{`{"session_id": "s"}`}, []string{`[]`, `{}`, `{"session_id": 5}`, `{"session_id": "s", "more": 1}`}, nil},
+	{"/hermes/supplied-input/runs/{id}/rotate-session", 200, []string{`{"session_id": "s"}`}, []string{`[]`, `{}`, `{"session_id": 5}`, `{"session_id": "s", "more": 1}`}, nil},
 }
 
 // sendAll sends every body, and holds the document's request schemas to what the fake takes and refuses.

@@ -58,6 +58,7 @@ func TestReplies(t *testing.T) {
 	t.Run("run", func(t *testing.T) { runs(t, seen) })
 	t.Run("timeline", func(t *testing.T) { timeline(t, seen) })
 	t.Run("evidence", func(t *testing.T) { evidence(t, seen) })
+	t.Run("supplied input", func(t *testing.T) { supplied(t, seen) })
 	t.Run("guards", func(t *testing.T) { guards(t, seen) })
 	t.Run("storage", func(t *testing.T) { storage(t, seen) })
 	t.Run("closed", func(t *testing.T) { closed(t, seen) })
