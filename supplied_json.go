@@ -160,10 +160,10 @@ func (a *inputArguments) done() error {
 func (a *inputArguments) opening() (suppliedinput.Opening, error) {
 	o := suppliedinput.Opening{ContactID: a.text("contact_id"), SessionID: a.text("session_id"),
 		Inputs: a.inputs("inputs"), Sources: a.sources("sources")}
-	_, o.Transport = a.get("platform")
+	_, o.Transport = a.object.Get("platform")
 	o.Platform = a.text("platform")
-	if _, given := a.get("recall_query"); given {
-		query := a.text("recall_query")
+	query := a.text("recall_query")
+	if _, given := a.object.Get("recall_query"); given {
 		o.RecallQuery = &query
 	}
 	return o, a.done()

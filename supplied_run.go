@@ -129,6 +129,9 @@ type Child struct {
 
 // SessionID is the child's session.
 func (c *Child) SessionID() string {
+	if c == nil {
+		return ""
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
@@ -136,26 +139,37 @@ func (c *Child) SessionID() string {
 
 // ModelRequest is as that of a Run.
 func (c *Child) ModelRequest(ctx context.Context, texts ...string) error {
-	return c.run.check(c.SessionID(), func(s *suppliedinput.Space, a suppliedinput.Actor) error { return s.ModelRequest(ctx, a, texts...) })
+	return c.check(func(s *suppliedinput.Space, a suppliedinput.Actor) error { return s.ModelRequest(ctx, a, texts...) })
 }
 
 // Tool is as that of a Run.
 func (c *Child) Tool(ctx context.Context) error {
-	return c.run.check(c.SessionID(), func(s *suppliedinput.Space, a suppliedinput.Actor) error { return s.Tool(ctx, a) })
+	return c.check(func(s *suppliedinput.Space, a suppliedinput.Actor) error { return s.Tool(ctx, a) })
 }
 
 // Child is as that of a Run.
 func (c *Child) Child(ctx context.Context, sessionID string) (*Child, error) {
+	if c == nil {
+		return nil, ErrNoRun
+	}
 	return c.run.child(ctx, c.SessionID(), sessionID)
 }
 
 // RotateSession is as that of a Run: the rotated child inherits from its former session.
 func (c *Child) RotateSession(ctx context.Context, sessionID string) error {
+	err := c.check(func(s *suppliedinput.Space, a suppliedinput.Actor) error { return s.RotateSession(ctx, a, sessionID) })
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.run.check(c.session, func(s *suppliedinput.Space, a suppliedinput.Actor) error { return s.RotateSession(ctx, a, sessionID) })
-	if err == nil {
-		c.session = sessionID
+	c.session = sessionID
+	return nil
+}
+
+func (c *Child) check(do func(*suppliedinput.Space, suppliedinput.Actor) error) error {
+	if c == nil {
+		return ErrNoRun
 	}
-	return err
+	return c.run.check(c.SessionID(), do)
 }

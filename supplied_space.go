@@ -96,10 +96,15 @@ func (k *core) supplied(ctx context.Context, n *engine.Namespace, id string) (fu
 	if space == nil {
 		return nil, fmt.Errorf("%w in namespace %s", ErrNoHandoff, n.Name())
 	}
-	if err := space.Usable(id); err != nil {
+	end, err := space.Admit(id)
+	if err != nil {
 		return nil, err
 	}
 	return func(run *engine.Run, body []byte) {
+		defer end()
+		if run == nil {
+			return
+		}
 		session, _ := run.SessionID().(canon.String)
 		// It was usable just now. If it was closed meanwhile, the run finds it so; if there is no room for it, nothing comes of it.
 		space.Attach(id, run.ID(), string(session), readTexts(body)...)

@@ -216,6 +216,45 @@ func TestScopesTravel(t *testing.T) {
 	}
 }
 
+// TestEmptyHeader: a host that has lost the id of its scope does not get a run without one.
+func TestEmptyHeader(t *testing.T) {
+	f := hermesfake.Start(t)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", hermesfake.BaseURL+"/v1/runs", strings.NewReader(rootSubmission))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header[hermesfake.SuppliedInputHeader] = []string{""}
+	res, err := f.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != 400 || len(f.Runs()) != 0 {
+		t.Errorf("%d, %d runs", res.StatusCode, len(f.Runs()))
+	}
+}
+
+// TestRunsThatActAtOnce have their scope, however long it takes to read what came with them.
+func TestRunsThatActAtOnce(t *testing.T) {
+	f := hermesfake.Start(t)
+	in := supply(t, f)
+	for range 30 {
+		ctx, h := openHandoff(t, f, in)
+		done := make(chan error)
+		go func() {
+			run, err := f.WaitRun(t.Context())
+			if err == nil {
+				err = run.Complete("x")
+			}
+			done <- err
+		}()
+		runWith(t, f, ctx, `{"session_id": "root", "input": "`+strings.Repeat("x", 200_000)+`"}`)
+		if err := <-done; err != nil || h.Result() == nil {
+			t.Fatalf("%v, result %v", err, h.Result())
+		}
+	}
+}
+
 // TestReplayIsNoTask: a retry with the idempotency key finds the run, and is no second task.
 func TestReplayIsNoTask(t *testing.T) {
 	f := hermesfake.Start(t)
@@ -280,6 +319,19 @@ func TestStartReportsMisuse(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(r.logs, "\n"), h.ID()+" closed") {
 		t.Errorf("the dump lacks the scope: %s", r.logs)
+	}
+}
+
+// TestMisuseInAHelper names the helper's line, and the test's.
+func TestMisuseInAHelper(t *testing.T) {
+	f := hermesfake.Start(t, hermesfake.WithInputMisuseAllowed())
+	ctx, h := openHandoff(t, f, supply(t, f))
+	h.Close()
+	_, _, line, _ := runtime.Caller(0)
+	submitWith(t, f, ctx, "", rootSubmission)
+	m := f.InputMisuses()
+	if len(m) != 1 || !strings.HasSuffix(m[0].Where, fmt.Sprintf(", from supplied_test.go:%d", line+1)) || strings.Count(m[0].Where, "supplied_test.go:") != 2 {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -541,9 +593,12 @@ func TestInputPrivacy(t *testing.T) {
 func TestNoRunAndNoHandoff(t *testing.T) {
 	f := hermesfake.Start(t)
 	var run *hermesfake.Run
-	_, err := run.Child(t.Context(), "x")
+	child, err := run.Child(t.Context(), "x")
+	if _, err := child.Child(t.Context(), "x"); !errors.Is(err, hermesfake.ErrNoRun) || child.SessionID() != "" {
+		t.Errorf("a child of no child: %v", err)
+	}
 	for i, err := range []error{err, run.ModelRequest(t.Context()), run.Tool(t.Context()), run.RotateSession(t.Context(), "x"),
-		run.SetParticipant(hermesfake.Participant{})} {
+		run.SetParticipant(hermesfake.Participant{}), child.ModelRequest(t.Context()), child.Tool(t.Context()), child.RotateSession(t.Context(), "x")} {
 		if !errors.Is(err, hermesfake.ErrNoRun) {
 			t.Errorf("%d: %v", i, err)
 		}

@@ -30,7 +30,8 @@ type Options struct {
 	Admitted func(n *engine.Namespace, id engine.RunID, body []byte)
 	// SuppliedInput is asked about each valid submission before it is admitted: ctx is the request's, id the value of
 	// SuppliedInputHeader. An error, which wraps one of package suppliedinput, refuses it. attach, nil for nothing, is called
-	// with the new run and the body of its submission before Admitted is, and must not keep the body.
+	// in any case: with the new run and the body of its submission before Admitted is, or with nil if there is no new
+	// run. It must not keep the body.
 	SuppliedInput func(ctx context.Context, n *engine.Namespace, id string) (attach func(*engine.Run, []byte), err error)
 	// Script replaces the JSON script that later runs of a namespace follow; nil removes it.
 	// An error is the caller's fault, and nothing has changed.

@@ -40,13 +40,17 @@ func (h *Handler) create(c *Call) (*Reply, error) {
 	}
 	gateway := c.gateway.Recording()
 	admission, err := gateway.Submit(submission)
+	if attach != nil {
+		admitted := admission.Run
+		if err != nil || admission.Replayed {
+			admitted = nil
+		}
+		attach(admitted, body.bytes)
+	}
 	if err != nil {
 		return refusal(err), nil
 	}
 	c.run, c.known, c.accept, c.checkpoint = admission.Run.ID(), true, !admission.Replayed, gateway.Recorded()
-	if c.accept && attach != nil {
-		attach(admission.Run, body.bytes)
-	}
 	if c.accept && h.onAdmitted != nil {
 		h.onAdmitted(c.space.engine, c.run, body.bytes)
 	}

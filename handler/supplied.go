@@ -19,7 +19,11 @@ func (h *Handler) suppliedInput(c *Call) (attach func(*engine.Run, []byte), err 
 	if h.onSupplied == nil {
 		return nil, nil
 	}
-	return h.onSupplied(c.request.Context(), c.space.engine, field(c.request.Header, SuppliedInputHeader))
+	id := field(c.request.Header, SuppliedInputHeader)
+	if _, named := c.request.Header[SuppliedInputHeader]; named && id == "" {
+		return nil, suppliedinput.ErrNoScope // a host that has lost the id of its scope
+	}
+	return h.onSupplied(c.request.Context(), c.space.engine, id)
 }
 
 // inputRefusal is the emulator's own answer to a submission whose scope cannot be used.

@@ -122,9 +122,7 @@ func TestRotation(t *testing.T) {
 	child := suppliedinput.Actor{Run: root.Run, Child: "child"}
 	good(t, w.Tool(background, child))
 	good(t, w.RotateSession(background, child, "child rotated"))
-	if err := w.Tool(background, child); !errors.Is(err, suppliedinput.ErrNoChild) {
-		t.Errorf("the child's former session: %v", err)
-	}
+	good(t, w.Tool(background, child)) // by its former session
 	good(t, w.Tool(background, suppliedinput.Actor{Run: root.Run, Child: "child rotated"}))
 	for _, session := range []string{"rotated", "child rotated", ""} {
 		if err := w.RotateSession(background, root, session); !errors.Is(err, suppliedinput.ErrInvalid) {
@@ -246,7 +244,7 @@ func TestNothingBindsAfterClose(t *testing.T) {
 			}
 		}
 	}
-	if err := w.Usable(scope); !errors.Is(err, suppliedinput.ErrScopeClosed) {
+	if _, err := w.Admit(scope); !errors.Is(err, suppliedinput.ErrScopeClosed) {
 		t.Errorf("a submission: %v", err)
 	}
 	if _, err := w.Append(scope, "s", "x"); !errors.Is(err, suppliedinput.ErrScopeClosed) {
@@ -273,7 +271,8 @@ func TestNoScope(t *testing.T) {
 	_, err3 := w.Scope("input_x")
 	_, err4 := w.Append("input_x", "s", "x")
 	_, err5 := w.ScopeOf(suppliedinput.Actor{})
-	for i, err := range []error{err1, err2, err3, err4, err5, w.Close("input_x"), w.Usable("input_x"),
+	_, err6 := w.Admit("input_x")
+	for i, err := range []error{err1, err2, err3, err4, err5, err6, w.Close("input_x"),
 		w.Attach("input_x", w.gateway.Admit(), "root"), w.RevalidateParents(background, "input_x")} {
 		if !errors.Is(err, suppliedinput.ErrNoScope) {
 			t.Errorf("%d: %v", i, err)

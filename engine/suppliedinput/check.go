@@ -10,20 +10,16 @@ import (
 // ErrNoChild, the context's error, and what the gateway's Sleep returns; nothing has changed then. A run of no
 // scope has nothing to check.
 func (s *Space) ModelRequest(ctx context.Context, a Actor, texts ...string) error {
-	e, err := s.check(ctx, a)
-	if err != nil || e == nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e.scope.reach(append(e.arrived, e.scope.reached(texts)...))
-	return nil
+	return s.check(ctx, a, func(e *execution) error {
+		e.scope.reach(e.arrived)
+		e.scope.reach(e.scope.reached(texts))
+		return nil
+	})
 }
 
 // Tool is the check before a tool, which a run of a blocked scope does not have. It fails as ModelRequest does.
 func (s *Space) Tool(ctx context.Context, a Actor) error {
-	_, err := s.check(ctx, a)
-	return err
+	return s.check(ctx, a, func(*execution) error { return nil })
 }
 
 // Child begins a child of the actor, with a session of its own. The actor is checked first, as before any tool; the child itself
@@ -32,26 +28,20 @@ func (s *Space) Child(ctx context.Context, a Actor, session string) error {
 	if err := checkText("session_id", session, MaxID); err != nil {
 		return err
 	}
-	e, err := s.check(ctx, a)
-	if err != nil || e == nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	root := s.state.executions[a.Run]
-	switch {
-	case root == nil || root.scope != e.scope:
-		return ErrNoScope
-	case root.children[session] != nil || session == root.session:
-		return invalid("the run has this session already")
-	case len(root.children) >= maxChildren:
-		return ErrFull
-	case root.children == nil:
-		root.children = map[string]*execution{}
-	}
-	root.children[session] = &execution{run: a.Run, session: session, parent: e.session, child: true,
-		participant: root.participant, scope: root.scope}
-	return nil
+	return s.check(ctx, a, func(e *execution) error {
+		root := s.state.executions[a.Run]
+		switch {
+		case root.has(session):
+			return invalid("the run has this session already")
+		case len(root.children) >= maxChildren:
+			return ErrFull
+		case root.children == nil:
+			root.children = map[string]*execution{}
+		}
+		root.children[session] = &execution{run: a.Run, session: session, parent: e.session, child: true,
+			participant: root.participant, scope: root.scope}
+		return nil
+	})
 }
 
 // RotateSession gives the actor another session, as compression does, after a fresh check (rule 3). The rotated root is the same
@@ -60,55 +50,58 @@ func (s *Space) RotateSession(ctx context.Context, a Actor, session string) erro
 	if err := checkText("session_id", session, MaxID); err != nil {
 		return err
 	}
-	e, err := s.check(ctx, a)
+	return s.check(ctx, a, func(e *execution) error {
+		sc, root := e.scope, s.state.executions[a.Run]
+		if root.has(session) {
+			return invalid("the run has this session already")
+		}
+		if len(sc.sessions) >= maxSessions {
+			return ErrFull
+		}
+		if e != root {
+			delete(root.children, e.session)
+			root.children[session] = e
+			if root.former == nil {
+				root.former = map[string]*execution{}
+			}
+			root.former[e.session] = e
+		}
+		if e.child {
+			e.parent = e.session
+		} else {
+			sc.rootSession = session
+		}
+		e.session = session
+		sc.sessions[session] = struct{}{}
+		return nil
+	})
+}
+
+// check performs the check of an actor and then, if it succeeds, in the same step, what was checked: a close or an erasure
+// comes before both or after both. It does neither where there is nothing to check.
+func (s *Space) check(ctx context.Context, a Actor, then func(*execution) error) error {
+	e, v, err := s.beginCheck(a)
 	if err != nil || e == nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sc := e.scope
-	root := s.state.executions[a.Run]
-	if root == nil || root.scope != sc {
-		return ErrNoScope
-	}
-	if _, taken := root.children[session]; taken || session == root.session {
-		return invalid("the run has this session already")
-	}
-	if len(sc.sessions) >= maxSessions {
-		return ErrFull
-	}
-	if e != root {
-		delete(root.children, e.session)
-		root.children[session] = e
-	}
-	if e.child {
-		e.parent = e.session
-	} else {
-		sc.rootSession = session
-	}
-	e.session = session
-	sc.sessions[session] = struct{}{}
-	return nil
-}
-
-// check performs the check of an actor. The execution is nil where there is nothing to check.
-func (s *Space) check(ctx context.Context, a Actor) (*execution, error) {
-	e, v, err := s.beginCheck(a)
-	if err != nil || e == nil {
-		return nil, err
-	}
 	if v.takes > 0 {
 		if err := s.config.Gateway.Sleep(ctx, a.Executor, v.takes); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return e, s.state.endCheck(e, v)
+	if !s.state.current(e) {
+		return ErrNoScope
+	}
+	if err := s.state.endCheck(e, v); err != nil {
+		return err
+	}
+	return then(e)
 }
 
 func (s *Space) beginCheck(a Actor) (*execution, verification, error) {
-	s.mu.Lock()
+	s.lockWith(a.Run)
 	defer s.mu.Unlock()
 	e, err := s.state.find(a)
 	if err != nil || e == nil {

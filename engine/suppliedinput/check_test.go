@@ -94,6 +94,25 @@ func TestUnknownParents(t *testing.T) {
 	}
 }
 
+// TestTheAssistantIsNoPerson: what it wrote can be inherited as a source, and is no input.
+func TestTheAssistantIsNoPerson(t *testing.T) {
+	w := newWorld(t, nil)
+	w.put("m", "s")
+	first := w.open(opening())
+	w.complete(w.run(first, "root"))
+	turn := w.result(first).TurnID
+	if n, err := w.Deliver(); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	written, err := w.Source(turn)
+	good(t, err)
+	o := opening()
+	o.Sources = []suppliedinput.SourceParent{{SourceID: turn, SourceVersion: written.Version}}
+	good(t, w.Tool(background, w.run(w.open(o), "root")))
+	o.Inputs = []suppliedinput.InputParent{{SourceID: turn, InputMessageHash: written.InputMessageHash}}
+	blocked(t, w.Tool(background, w.run(w.open(o), "root")), suppliedinput.Unavailable)
+}
+
 // TestBlockedIsBlocked: rule 5.
 func TestBlockedIsBlocked(t *testing.T) {
 	w := newWorld(t, nil)

@@ -6,7 +6,7 @@ import (
 
 // Complete is the final writer of a run that completes with an output: the last check, the completion itself, which is what
 // settle does, and then the envelope, which is queued before the result is there (rule 7). A run of no scope, of a blocked or
-// closed one, or one that has settled just completes. The error is that of settle, or what a check that did not come to
+// closed one, which is a misuse, or one that has settled just completes. The error is that of settle, or what a check that did not come to
 // an end failed with; nothing has changed then. Where the queue fails, the run has completed and there is no result.
 func (s *Space) Complete(ctx context.Context, a Actor, output string, settle func() error) error {
 	e, v, err := s.beginComplete(a)
@@ -29,10 +29,10 @@ func (s *Space) Complete(ctx context.Context, a Actor, output string, settle fun
 
 // beginComplete returns no execution where the completion needs no check.
 func (s *Space) beginComplete(a Actor) (*execution, verification, error) {
-	s.mu.Lock()
+	s.lockWith(a.Run)
 	defer s.mu.Unlock()
 	e := s.state.executions[a.Run]
-	if e == nil || e.scope == nil || e.scope.closed || !s.config.Gateway.Active(a.Run) {
+	if e == nil || e.scope == nil || !s.config.Gateway.Active(a.Run) {
 		return nil, verification{}, nil
 	}
 	if s.state.stands(e) != nil {
@@ -43,7 +43,7 @@ func (s *Space) beginComplete(a Actor) (*execution, verification, error) {
 
 func (s *state) complete(e *execution, v verification, output string, settle func() error) error {
 	sc := e.scope
-	stands := !sc.closed && s.endCheck(e, v) == nil
+	stands := s.current(e) && s.endCheck(e, v) == nil
 	if err := settle(); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Space) Queued() ([]Envelope, error) {
 
 // RecallQuery returns the recall query of a run's scope, "" where it has none, or may not use it: it is not bound, blocked or closed.
 func (s *Space) RecallQuery(a Actor) string {
-	s.mu.Lock()
+	s.lockWith(a.Run)
 	defer s.mu.Unlock()
 	e, err := s.state.find(a)
 	if err != nil || e == nil || !e.bound || e.scope.reason != "" || e.scope.RecallQuery == nil {
@@ -122,7 +122,7 @@ func (s *Space) RecallQuery(a Actor) string {
 
 // ScopeOf returns the scope of a run, or ErrNoScope where it has none.
 func (s *Space) ScopeOf(a Actor) (Scope, error) {
-	s.mu.Lock()
+	s.lockWith(a.Run)
 	defer s.mu.Unlock()
 	e := s.state.executions[a.Run]
 	if e == nil || e.scope == nil {

@@ -32,29 +32,53 @@ type execution struct {
 	outlived    bool // it used its scope after that was closed, which was reported
 	arrived     []int
 	children    map[string]*execution
+	former      map[string]*execution // children by the sessions that they had before a rotation
+	uncount     func()                // takes it back as a task of the host, nil if it is none
+}
+
+// has reports whether a session is that of a run, or of a child of it.
+func (e *execution) has(session string) bool {
+	return session == e.session || e.children[session] != nil
 }
 
 // Actor is who acts: a run, or its child with the session.
 type Actor struct {
 	Run      engine.RunID
-	Child    string           // the session of the child, "" for the run itself
+	Child    string           // the session of the child, also a former one; "" for the run itself
 	Executor *engine.Executor // that waits, nil for none
 }
 
-// Usable is asked before a run is admitted that comes with a scope. It fails with ErrNoScope, and with ErrScopeClosed,
-// which is a misuse.
-func (s *Space) Usable(id string) error {
+// Admit is asked before a run is admitted that comes with a scope. It fails with ErrNoScope, and with ErrScopeClosed,
+// which is a misuse. Whoever asked calls end once the run is admitted and attached, or is not admitted. Until then a run that
+// the Space does not know may be this one, and what it does waits.
+func (s *Space) Admit(id string) (end func(), err error) {
+	s.admissions.RLock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sc := s.state.scopes[id]
-	if sc == nil {
-		return ErrNoScope
-	}
-	if sc.closed {
+	switch sc := s.state.scopes[id]; {
+	case sc == nil:
+		err = ErrNoScope
+	case sc.closed:
 		s.state.report(UsedAfterClose, sc, nil)
-		return ErrScopeClosed
+		err = ErrScopeClosed
+	default:
+		return s.admissions.RUnlock, nil
 	}
-	return nil
+	s.admissions.RUnlock()
+	return nil, err
+}
+
+// lockWith locks the Space, with the execution of a run there if it came with a scope: a run that is not known may be one that is
+// being admitted.
+func (s *Space) lockWith(run engine.RunID) {
+	s.mu.Lock()
+	if s.state.executions[run] != nil {
+		return
+	}
+	s.mu.Unlock()
+	s.admissions.Lock()
+	defer s.admissions.Unlock()
+	s.mu.Lock()
 }
 
 // Attach says that a run was admitted that came with a scope. The texts are those of the request that a host can append
@@ -118,7 +142,7 @@ func (s *state) remove(which func(*execution) bool) {
 // SetParticipant says whom a run resolves from now on. Until then it resolves whom its scope expects. A run that is a child of
 // another one is no task of the host, and not counted as one.
 func (s *Space) SetParticipant(run engine.RunID, p Participant) error {
-	s.mu.Lock()
+	s.lockWith(run)
 	defer s.mu.Unlock()
 	e, err := s.state.execution(run)
 	if err != nil {
@@ -126,8 +150,9 @@ func (s *Space) SetParticipant(run engine.RunID, p Participant) error {
 	}
 	e.participant = &p
 	e.child, e.parent = p.ParentSessionID != "", p.ParentSessionID
-	if e.child {
-		s.state.retract(e)
+	if e.child && e.uncount != nil {
+		e.uncount()
+		e.uncount = nil
 	}
 	return nil
 }
@@ -144,7 +169,16 @@ func (s *state) find(a Actor) (*execution, error) {
 	if child := e.children[a.Child]; child != nil {
 		return child, nil
 	}
+	if child := e.former[a.Child]; child != nil {
+		return child, nil
+	}
 	return nil, ErrNoChild
+}
+
+// current reports whether an execution still is that of its run, or of a child of it: a reset, or a checkout, may have ended it.
+func (s *state) current(e *execution) bool {
+	root := s.executions[e.run]
+	return root == e || root != nil && root.children[e.session] == e
 }
 
 // bind reports whether an execution belongs to its scope, and binds it the first time (rules 2 and 3).

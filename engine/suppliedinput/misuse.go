@@ -42,8 +42,8 @@ var misuseTexts = map[MisuseKind]string{
 type Misuse struct {
 	Kind    MisuseKind
 	ScopeID string
-	Where   string // file and line that did it, "" where it is not known
-	Opened  string // file and line that opened the scope, likewise
+	Where   string // file and line that did it, and perhaps those that called it; "" where it is not known
+	Opened  string // those that opened the scope, likewise
 }
 
 // String says what was done wrong, and where.
@@ -69,11 +69,6 @@ func (s *state) report(kind MisuseKind, sc *scope, task *execution) {
 	}
 }
 
-// retract takes back what was reported of a run as a task.
-func (s *state) retract(e *execution) {
-	s.misuses = slices.DeleteFunc(s.misuses, func(m misuse) bool { return m.task == e })
-}
-
 // Misuses returns what the host did wrong so far, the first 100.
 func (s *Space) Misuses() []Misuse {
 	s.mu.Lock()
@@ -91,8 +86,8 @@ type lineageKey [sha256.Size]byte
 // lineage is what became of the tries of one piece of work.
 type lineage struct {
 	last        *scope // the latest that had a task
-	retries     int
-	revalidated bool // since the last one failed
+	retries     int    // since the latest try that was new work
+	revalidated bool   // since the last one failed
 }
 
 func lineageOf(o Opening) lineageKey {
@@ -115,7 +110,20 @@ func lineageOf(o Opening) lineageKey {
 // began counts a task of the host, and reports what must not be (rule 6).
 func (s *state) began(e *execution) {
 	sc := e.scope
+	before := s.lineages[sc.lineage]
 	sc.tasks++
+	e.uncount = func() {
+		sc.tasks--
+		s.misuses = slices.DeleteFunc(s.misuses, func(m misuse) bool { return m.task == e })
+		if sc.tasks > 0 || s.lineages[sc.lineage].last != sc {
+			return
+		}
+		if before.last == nil {
+			delete(s.lineages, sc.lineage)
+		} else {
+			s.lineages[sc.lineage] = before
+		}
+	}
 	switch {
 	case sc.closed:
 		s.report(UsedAfterClose, sc, e)
@@ -127,26 +135,24 @@ func (s *state) began(e *execution) {
 		s.report(MoreThanOneFreshTask, sc, e)
 		return
 	}
-	l := s.lineages[sc.lineage]
-	if l == nil {
-		l = &lineage{}
-		s.lineages[sc.lineage] = l
-	}
-	if failed := l.last; failed != nil && failed.reason != "" && failed.result == nil {
-		f := failed.failure()
-		switch {
+	try := lineage{last: sc}
+	switch tried := before.last; {
+	case tried == nil || tried.result != nil: // new work
+	case tried.reason != "":
+		try.retries = before.retries + 1
+		switch f := tried.failure(); {
 		case f.Admitted:
 			s.report(RetryAfterAdmission, sc, e)
 		case !f.Retryable:
 			s.report(RetryNotRetryable, sc, e)
-		case l.retries > 0:
+		case before.retries > 0:
 			s.report(MoreThanOneFreshTask, sc, e)
-		case !l.revalidated:
+		case !before.revalidated:
 			s.report(RetryWithoutRevalidation, sc, e)
 		}
-		l.retries++
-	} else {
-		l.retries = 0
+	case before.retries > 0: // that one was the retry, and came to nothing
+		try.retries = before.retries + 1
+		s.report(MoreThanOneFreshTask, sc, e)
 	}
-	l.last, l.revalidated = sc, false
+	s.lineages[sc.lineage] = try
 }

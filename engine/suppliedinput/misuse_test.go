@@ -121,6 +121,37 @@ func TestRetries(t *testing.T) {
 			scope, _ := w.try("")
 			w.run(scope, "root")
 		}, []suppliedinput.MisuseKind{suppliedinput.MoreThanOneFreshTask}},
+		"a retry that came to nothing, and another": {func(w *world) {
+			scope, _ := w.try(suppliedinput.HTTP503)
+			good(t, w.RevalidateParents(background, scope))
+			for range 2 {
+				_, run := w.try("")
+				good(t, w.gateway.Settle(run.Run)) // as failed
+			}
+		}, []suppliedinput.MisuseKind{suppliedinput.MoreThanOneFreshTask}},
+		"work that came to nothing, and again": {func(w *world) {
+			for range 3 {
+				_, run := w.try("")
+				good(t, w.gateway.Settle(run.Run))
+			}
+		}, nil},
+		"a child that comes before its root is no task": {func(w *world) {
+			scope, _ := w.try(suppliedinput.HTTP503)
+			good(t, w.RevalidateParents(background, scope))
+			scope = w.open(opening())
+			child := w.run(scope, "sub")
+			good(t, w.SetParticipant(child.Run, suppliedinput.Participant{ContactID: "anna", ParentSessionID: "root"}))
+			good(t, w.ModelRequest(background, w.run(scope, "root")))
+			good(t, w.Tool(background, child))
+			if s, err := w.Scope(scope); err != nil || s.Tasks != 1 {
+				t.Errorf("%d tasks, %v", s.Tasks, err)
+			}
+		}, nil},
+		"a completion in a closed scope": {func(w *world) {
+			scope, run := w.try("")
+			good(t, w.Close(scope))
+			w.complete(run)
+		}, []suppliedinput.MisuseKind{suppliedinput.UsedAfterClose}},
 		"a task in a closed scope": {func(w *world) {
 			scope := w.open(opening())
 			good(t, w.Close(scope))
@@ -156,7 +187,7 @@ func TestMisuseSaysWhere(t *testing.T) {
 	scope := w.open(opening())
 	good(t, w.Close(scope))
 	line = "use_test.go:2"
-	if w.Usable(scope) == nil {
+	if _, err := w.Admit(scope); err == nil {
 		t.Error("it can be used")
 	}
 	m := w.Misuses()

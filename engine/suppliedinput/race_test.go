@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/hermesfake/hermesfake/engine"
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 )
 
@@ -69,11 +71,16 @@ func TestCloseAmongChildren(t *testing.T) {
 			w.complete(root)
 		}
 		good(t, w.Close(scope))
+		left, err := w.Scope(scope)
+		good(t, err)
 		closed.Store(true)
 		all.Wait()
 		s, err := w.Scope(scope)
 		if err != nil || !s.Closed || refused.Load() != 16 {
 			t.Errorf("closed %t, %v; %d refused", s.Closed, err, refused.Load())
+		}
+		if !slices.Equal(s.Sessions, left.Sessions) {
+			t.Errorf("%d sessions when it was left, %d later", len(left.Sessions), len(s.Sessions))
 		}
 		total += worked.Load()
 		if queued, err := w.Queued(); err != nil || len(queued) != 1-round%2 {
@@ -122,4 +129,52 @@ func TestErasureAmongChecks(t *testing.T) {
 	erased.Store(true)
 	all.Wait()
 	w.failed(scope, suppliedinput.Erased, true, false)
+}
+
+// TestRunsThatActBeforeTheyAreAttached: what a run does as soon as it is admitted waits for its scope.
+func TestRunsThatActBeforeTheyAreAttached(t *testing.T) {
+	for name, act := range map[string]func(w *world, run engine.RunID) error{
+		"completion": func(w *world, run engine.RunID) error {
+			return w.Complete(background, suppliedinput.Actor{Run: run}, "output", func() error { return w.gateway.Settle(run) })
+		},
+		"tool": func(w *world, run engine.RunID) error { return w.Tool(background, suppliedinput.Actor{Run: run}) },
+		"participant": func(w *world, run engine.RunID) error {
+			return w.SetParticipant(run, suppliedinput.Participant{ContactID: "anna"})
+		},
+		"scope": func(w *world, run engine.RunID) error {
+			_, err := w.ScopeOf(suppliedinput.Actor{Run: run})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.put("m", "s")
+			scope := w.open(opening())
+			end, err := w.Admit(scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := w.gateway.Admit()
+			begun, done := make(chan struct{}), make(chan error)
+			go func() {
+				close(begun)
+				done <- act(w, run)
+			}()
+			<-begun
+			for range 100 {
+				runtime.Gosched() // it would be done by now
+			}
+			select {
+			case err := <-done:
+				t.Fatalf("it did not wait: %v", err)
+			default:
+			}
+			good(t, w.Attach(scope, run, "root"))
+			end()
+			good(t, <-done)
+			if s, err := w.Scope(scope); err != nil || s.Failure != nil || (name == "completion") != (s.Result != nil) || (name == "tool") != (s.Admitted && s.Result == nil) {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
 }

@@ -100,8 +100,9 @@ func (s *Space) RevalidateParents(ctx context.Context, id string) error {
 	if reason := s.state.verified(v, sc.Inputs, sc.Sources); reason != "" {
 		return &Blocked{reason}
 	}
-	if l := s.state.lineages[sc.lineage]; l != nil && l.last.reason != "" {
+	if l := s.state.lineages[sc.lineage]; l.last != nil && l.last.reason != "" {
 		l.revalidated = true
+		s.state.lineages[sc.lineage] = l
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func (s *state) closeScope(sc *scope) {
 // forget drops a closed scope. Executions that still refer to it find it closed.
 func (s *state) forget(sc *scope) {
 	delete(s.scopes, sc.id)
-	if l := s.lineages[sc.lineage]; l != nil && l.last == sc {
+	if s.lineages[sc.lineage].last == sc {
 		delete(s.lineages, sc.lineage)
 	}
 }

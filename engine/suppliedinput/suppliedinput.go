@@ -47,8 +47,9 @@ type Config struct {
 type Space struct {
 	config Config
 
-	mu    sync.Mutex
-	state state
+	admissions sync.RWMutex // held for reading by submissions under way that come with a scope; comes before mu
+	mu         sync.Mutex
+	state      state
 }
 
 // Bounds of what a Space keeps.
@@ -77,7 +78,7 @@ type state struct {
 	closed     []*scope // in order of closing
 	numbers    uint64   // scopes opened so far
 	tokens     uint64   // blocks made so far
-	lineages   map[lineageKey]*lineage
+	lineages   map[lineageKey]lineage
 	executions map[engine.RunID]*execution
 	order      []*execution // of executions
 	misuses    []misuse
@@ -104,7 +105,7 @@ func newState(config *Config) state {
 		config:     config,
 		sources:    map[string]*source{},
 		scopes:     map[string]*scope{},
-		lineages:   map[lineageKey]*lineage{},
+		lineages:   map[lineageKey]lineage{},
 		executions: map[engine.RunID]*execution{},
 	}
 }

@@ -112,7 +112,8 @@ func (r *rule) fits(inputs []InputParent, sources []SourceParent) bool {
 	return r.SourceID == "" || depends(map[string]bool{r.SourceID: true}, inputs, sources)
 }
 
-// verified ends a verification: the reason is "" where every parent is exactly what it was named as.
+// verified ends a verification: the reason is "" where every parent is exactly what it was named as, and an input is not what the
+// assistant wrote.
 func (s *state) verified(v verification, inputs []InputParent, sources []SourceParent) Reason {
 	if s.isErased(inputs, sources) {
 		return Erased
@@ -121,7 +122,7 @@ func (s *state) verified(v verification, inputs []InputParent, sources []SourceP
 		return v.failure.reason()
 	}
 	for _, p := range inputs {
-		if known := s.sources[p.SourceID]; known == nil || known.InputMessageHash != p.InputMessageHash {
+		if known := s.sources[p.SourceID]; known == nil || known.Assistant || known.InputMessageHash != p.InputMessageHash {
 			return Unavailable
 		}
 	}
