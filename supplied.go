@@ -125,7 +125,8 @@ func (f *Fake) open(ctx context.Context, o suppliedinput.Opening) (context.Conte
 func (h *Handoff) ID() string { return h.id }
 
 // Result returns what the host may persist and use: nil until what the root run wrote is durably queued, with what it depends on. That is
-// so as soon as the run shows as completed. It is nil again once the scope was closed, and to ask for it then is a misuse.
+// so as soon as the run shows as completed. What is blocked or erased later does not take it away, but Revalidate says no. It is nil again
+// once the scope was closed, and to ask for it then is a misuse.
 func (h *Handoff) Result() *HandoffResult {
 	r, _ := h.space.Result(h.id)
 	return r

@@ -45,15 +45,8 @@ func (r *Run) RotateSession(ctx context.Context, sessionID string) error {
 	return r.check("", func(s *suppliedinput.Space, a suppliedinput.Actor) error { return s.RotateSession(ctx, a, sessionID) })
 }
 
-// Blocked returns why the scope that the run came with is blocked, "" if it is not, or if the run has none.
-func (r *Run) Blocked() HandoffReason {
-	if s, ok := r.Handoff(); ok && s.Failure != nil {
-		return s.Failure.Reason
-	}
-	return ""
-}
-
-// Handoff returns the scope of supplied input that the run came with, and whether there is one.
+// Handoff returns the scope of supplied input that the run came with, and whether there is one. Its Failure says whether the run is
+// blocked, and why.
 func (r *Run) Handoff() (HandoffState, bool) {
 	if r == nil {
 		return HandoffState{}, false

@@ -163,6 +163,20 @@ func (g inputGateway) Sleep(ctx context.Context, x *engine.Executor, d time.Dura
 	return g.namespace().Sleep(ctx, x, d)
 }
 
+func (g inputGateway) WhileActive(ctx context.Context, id engine.RunID) (context.Context, func()) {
+	while, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer cancel()
+		g.namespace().AwaitRun(while, nil, id, func(in engine.Inspection) (bool, error) { return !in.Run.Active(), nil })
+	}()
+	return while, func() {
+		cancel()
+		<-ended
+	}
+}
+
 func (g inputGateway) Active(id engine.RunID) bool {
 	in, err := g.namespace().Inspect(id)
 	return err == nil && in.Run.Active()

@@ -104,8 +104,8 @@ func TestHandoff(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	if child.SessionID() != "child rotated" || h.Result() != nil || h.Failure() != nil || run.Blocked() != "" {
-		t.Errorf("session %s, result %v, failure %v, blocked %q", child.SessionID(), h.Result(), h.Failure(), run.Blocked())
+	if child.SessionID() != "child rotated" || h.Result() != nil || h.Failure() != nil {
+		t.Errorf("session %s, result %v, failure %v", child.SessionID(), h.Result(), h.Failure())
 	}
 	if work := f.Work("anna"); len(work) != 1 || work[0].Excerpt != "the message" || work[0].State != "active" {
 		t.Errorf("work %+v", work)
@@ -444,6 +444,38 @@ func TestVerificationOnTheClock(t *testing.T) {
 	})
 }
 
+// TestCompletionThatComesTooLate: a completion that waits for a verification ends with the run.
+func TestCompletionThatComesTooLate(t *testing.T) {
+	for name, end := range map[string]func(*hermesfake.Fake, *hermesfake.Run) error{
+		"failed": func(_ *hermesfake.Fake, run *hermesfake.Run) error { return run.Fail("x") },
+		"reset":  func(f *hermesfake.Fake, _ *hermesfake.Run) error { return f.Reset() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := hermesfake.Start(t, hermesfake.WithFrozenClock(start2023))
+				ctx, h := openHandoff(t, f, supply(t, f))
+				run := runWith(t, f, ctx, rootSubmission)
+				f.Sources().Verify(hermesfake.Verification{Takes: time.Hour})
+				done := make(chan error, 1)
+				go func() { done <- run.Complete("x") }()
+				synctest.Wait()
+				if err := end(f, run); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				select {
+				case err := <-done:
+					if err == nil || h.Result() != nil {
+						t.Errorf("%v, %v", err, h.Result())
+					}
+				default:
+					t.Error("it still waits")
+				}
+			})
+		})
+	}
+}
+
 // TestChildrenAndAClose: children on many goroutines through the Go API, and a close in the middle.
 func TestChildrenAndAClose(t *testing.T) {
 	f := hermesfake.Start(t, hermesfake.WithInputMisuseAllowed())
@@ -603,7 +635,7 @@ func TestNoRunAndNoHandoff(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	if _, ok := run.Handoff(); ok || run.Blocked() != "" || run.RecallQuery() != "" {
+	if _, ok := run.Handoff(); ok || run.RecallQuery() != "" {
 		t.Error("no run has a scope")
 	}
 	ctx, h, err := f.SupplyInput(t.Context(), hermesfake.SuppliedInput{})

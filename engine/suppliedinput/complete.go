@@ -17,7 +17,12 @@ func (s *Space) Complete(ctx context.Context, a Actor, output string, settle fun
 		return settle()
 	}
 	if v.takes > 0 {
-		if err := s.config.Gateway.Sleep(ctx, a.Executor, v.takes); err != nil {
+		while, stop := s.config.Gateway.WhileActive(ctx, a.Run)
+		defer stop()
+		if err := s.config.Gateway.Sleep(while, a.Executor, v.takes); err != nil {
+			if !s.config.Gateway.Active(a.Run) {
+				return settle() // it tells how the run has ended meanwhile
+			}
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
-	"github.com/hermesfake/hermesfake/engine/suppliedinput/inputtest"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput/internal/inputtest"
 )
 
 var background = context.Background()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
-	"github.com/hermesfake/hermesfake/engine/suppliedinput/inputtest"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput/internal/inputtest"
 )
 
 // try opens a scope, submits a task in it and has it ask its model, which fails as given.

@@ -24,6 +24,8 @@ type Gateway interface {
 	Now() time.Time
 	// Sleep waits on that clock. The executor is the one that waits, nil for others.
 	Sleep(ctx context.Context, x *engine.Executor, d time.Duration) error
+	// WhileActive returns a context that ends when the run is not active any more; stop frees it.
+	WhileActive(ctx context.Context, id engine.RunID) (while context.Context, stop func())
 	// Active reports whether a run has an executor and has not settled.
 	Active(id engine.RunID) bool
 	// Known reports whether there is such a run.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hermesfake/hermesfake/engine"
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
-	"github.com/hermesfake/hermesfake/engine/suppliedinput/inputtest"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput/internal/inputtest"
 )
 
 // TestWalks judges random sequences of steps by a plain model. Each queue reads what the one before it has stored.

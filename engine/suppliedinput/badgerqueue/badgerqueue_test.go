@@ -19,7 +19,7 @@ import (
 	"github.com/hermesfake/hermesfake/engine/badgerstore"
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 	"github.com/hermesfake/hermesfake/engine/suppliedinput/badgerqueue"
-	"github.com/hermesfake/hermesfake/engine/suppliedinput/inputtest"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput/internal/inputtest"
 )
 
 func TestMain(m *testing.M) {

@@ -53,6 +53,11 @@ func (g *Gateway) Sleep(ctx context.Context, _ *engine.Executor, d time.Duration
 	return ctx.Err()
 }
 
+// WhileActive implements suppliedinput.Gateway: it is the test that wakes.
+func (g *Gateway) WhileActive(ctx context.Context, _ engine.RunID) (context.Context, func()) {
+	return ctx, func() {}
+}
+
 // Active implements suppliedinput.Gateway.
 func (g *Gateway) Active(id engine.RunID) bool {
 	g.mu.Lock()
