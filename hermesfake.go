@@ -82,6 +82,7 @@ func New(options ...Option) *Fake {
 	c.engine.Completing, c.engine.Clearing, c.engine.Restored = k.completing, k.clearing, k.restored
 	k.engine, k.config = engine.New(c.engine), c
 	c.handler.Admitted, c.handler.Script, c.handler.SuppliedInput = k.admitted, k.scriptControl, k.supplied
+	c.handler.PageInput = k.inputPage
 	c.handler.Middleware, c.handler.Controls = k.faults, append(k.faults.Controls(), k.inputControls()...)
 	// The options keep the clock's bounds, so the change cannot fail.
 	k.engine.ChangeClock(c.clock)

@@ -235,7 +235,7 @@ func eraseControl(s *suppliedinput.Space, c handler.ControlCall) (int, any) {
 func verificationsControl(s *suppliedinput.Space, _ handler.ControlCall) (int, any) {
 	list := []verificationJSON{}
 	for _, v := range s.Verifications() {
-		list = append(list, verificationJSON{v.SourceID, v.Failure, v.Times, v.Takes.Milliseconds()})
+		list = append(list, verificationOfInput(v))
 	}
 	return http.StatusOK, map[string]any{"verifications": list}
 }
@@ -248,7 +248,7 @@ func verifyControl(s *suppliedinput.Space, c handler.ControlCall) (int, any) {
 	if err != nil {
 		return inputProblem(err)
 	}
-	return http.StatusCreated, verificationJSON{v.SourceID, v.Failure, v.Times, v.Takes.Milliseconds()}
+	return http.StatusCreated, verificationOfInput(v)
 }
 
 func clearVerificationsControl(s *suppliedinput.Space, c handler.ControlCall) (int, any) {
@@ -287,7 +287,7 @@ func workControl(s *suppliedinput.Space, c handler.ControlCall) (int, any) {
 func misusesControl(s *suppliedinput.Space, _ handler.ControlCall) (int, any) {
 	list := []misuseJSON{}
 	for _, m := range s.Misuses() {
-		list = append(list, misuseJSON{m.Kind, m.ScopeID, m.Where, m.Opened, m.String()})
+		list = append(list, misuseOfInput(m))
 	}
 	return http.StatusOK, map[string]any{"misuses": list}
 }

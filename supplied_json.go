@@ -239,10 +239,18 @@ type verificationJSON struct {
 	Takes    int64               `json:"takes"` // ms
 }
 
+func verificationOfInput(v Verification) verificationJSON {
+	return verificationJSON{v.SourceID, v.Failure, v.Times, v.Takes.Milliseconds()}
+}
+
 type misuseJSON struct {
 	Kind    suppliedinput.MisuseKind `json:"kind"`
 	ScopeID string                   `json:"scope_id"`
 	Where   string                   `json:"where,omitempty"`
 	Opened  string                   `json:"opened,omitempty"`
 	Message string                   `json:"message"`
+}
+
+func misuseOfInput(m InputMisuse) misuseJSON {
+	return misuseJSON{m.Kind, m.ScopeID, m.Where, m.Opened, m.String()}
 }

@@ -55,8 +55,8 @@ func (r *Run) Handoff() (HandoffState, bool) {
 	if space == nil {
 		return HandoffState{}, false
 	}
-	s, err := space.ScopeOf(suppliedinput.Actor{Run: r.id})
-	return s, err == nil
+	x, err := space.Execution(r.id)
+	return x.Scope, err == nil
 }
 
 // RecallQuery returns the recall query of the run's scope: once a check has bound the run, and as long as the scope is open and not

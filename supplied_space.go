@@ -53,6 +53,7 @@ func (k *core) inputsOf(namespace string) *suppliedinput.Space {
 		Gateway:   inputGateway{k.engine, namespace},
 		Queue:     k.config.inputQueue,
 		Caller:    callerLine,
+		Changed:   func() { k.fake.handler.ChangedIn(namespace) },
 	})
 	k.inputSpaces.spaces[namespace] = s
 	k.inputSpaces.names = append(k.inputSpaces.names, namespace)

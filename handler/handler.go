@@ -33,6 +33,9 @@ type Options struct {
 	// in any case: with the new run and the body of its submission before Admitted is, or with nil if there is no new
 	// run. It must not keep the body.
 	SuppliedInput func(ctx context.Context, n *engine.Namespace, id string) (attach func(*engine.Run, []byte), err error)
+	// PageInput returns what the page shows of supplied input, as something that becomes JSON: of a namespace, and of the run that is looked
+	// at, if any. nil, also what it returns, stands for nothing.
+	PageInput func(namespace string, run engine.RunID) any
 	// Script replaces the JSON script that later runs of a namespace follow; nil removes it.
 	// An error is the caller's fault, and nothing has changed.
 	Script func(namespace string, document []byte) error
@@ -67,6 +70,7 @@ type shared struct {
 
 	onAdmitted func(*engine.Namespace, engine.RunID, []byte)
 	onSupplied func(context.Context, *engine.Namespace, string) (func(*engine.Run, []byte), error)
+	pageInput  func(string, engine.RunID) any
 	setScript  func(string, []byte) error
 	middleware Middleware
 	controls   []Control
@@ -119,6 +123,7 @@ func New(e *engine.Engine, o Options) *Handler {
 
 			onAdmitted: o.Admitted,
 			onSupplied: o.SuppliedInput,
+			pageInput:  o.PageInput,
 			setScript:  o.Script,
 			middleware: o.Middleware,
 			controls:   o.Controls,

@@ -37,6 +37,7 @@ func (h *Handler) pageSend(c *adminCall) *Reply {
 		Header: http.Header{}, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body))}
 	for _, from := range [...][2]string{
 		{"idempotency_key", "Idempotency-Key"}, {"session_key", "X-Hermes-Session-Key"}, {"content_type", "Content-Type"},
+		{"supplied_input", SuppliedInputHeader},
 	} {
 		if v, ok := a.text(from[0]); ok {
 			if strings.ContainsFunc(v, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {

@@ -55,13 +55,17 @@ func (p *pages) remove(u *updates) {
 
 // tell wakes the open pages of a namespace, of all if s is nil.
 func (p *pages) tell(s *space) {
+	p.tellThose(func(u *updates) bool { return s == nil || u.space == s })
+}
+
+func (p *pages) tellThose(which func(*updates) bool) {
 	if p.count.Load() == 0 {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for u := range p.open {
-		if s == nil || u.space == s {
+		if which(u) {
 			select {
 			case u.woken <- struct{}{}:
 			default:
@@ -72,6 +76,11 @@ func (p *pages) tell(s *space) {
 
 // Changed tells the open pages that something changed which is not the engine's, such as the fault rules.
 func (h *Handler) Changed() { h.pages.tell(nil) }
+
+// ChangedIn tells those of a namespace.
+func (h *Handler) ChangedIn(namespace string) {
+	h.pages.tellThose(func(u *updates) bool { return u.space.engine.Name() == namespace })
+}
 
 // updates is the stream of what changes, for one page: events with the parts of the page as JSON, each sent
 // when it differs from what was sent before. It is pulled, and owns no goroutine.
@@ -191,6 +200,19 @@ func (u *updates) look() {
 	u.lookJournal()
 	u.part("faults", func() any { return u.h.pageFaults(u.space) })
 	u.part("timeline", func() any { return pageTimeline(u.space.engine) })
+	u.part("input", u.input)
+}
+
+// input is what there is of supplied input.
+func (u *updates) input() any {
+	if u.h.pageInput == nil {
+		return nil
+	}
+	run, ok := engine.ParseRunID(u.run)
+	if ok && u.space.engine.InScope(run) != nil {
+		run = engine.RunID{}
+	}
+	return u.h.pageInput(u.space.engine.Name(), run)
 }
 
 // part writes a part as JSON if it differs from what was sent before. A nil one is left out.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermesfake/hermesfake/engine"
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 )
 
@@ -270,7 +271,7 @@ func TestNoScope(t *testing.T) {
 	_, err2 := w.Failure("input_x")
 	_, err3 := w.Scope("input_x")
 	_, err4 := w.Append("input_x", "s", "x")
-	_, err5 := w.ScopeOf(suppliedinput.Actor{})
+	_, err5 := w.Execution(engine.RunID{})
 	_, err6 := w.Admit("input_x")
 	for i, err := range []error{err1, err2, err3, err4, err5, err6, w.Close("input_x"),
 		w.Attach("input_x", w.gateway.Admit(), "root"), w.RevalidateParents(background, "input_x")} {

@@ -90,7 +90,7 @@ func (s *Space) check(ctx context.Context, a Actor, then func(*execution) error)
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if !s.state.current(e) {
 		return ErrNoScope
 	}
@@ -102,7 +102,7 @@ func (s *Space) check(ctx context.Context, a Actor, then func(*execution) error)
 
 func (s *Space) beginCheck(a Actor) (*execution, verification, error) {
 	s.lockWith(a.Run)
-	defer s.mu.Unlock()
+	defer s.unlock()
 	e, err := s.state.find(a)
 	if err != nil || e == nil {
 		return nil, verification{}, err

@@ -27,7 +27,7 @@ func (s *Space) Complete(ctx context.Context, a Actor, output string, settle fun
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	// From here on a reader of the result waits, so that who sees the completion sees the result too.
 	return s.state.complete(e, v, output, settle)
 }
@@ -35,7 +35,7 @@ func (s *Space) Complete(ctx context.Context, a Actor, output string, settle fun
 // beginComplete returns no execution where the completion needs no check.
 func (s *Space) beginComplete(a Actor) (*execution, verification, error) {
 	s.lockWith(a.Run)
-	defer s.mu.Unlock()
+	defer s.unlock()
 	e := s.state.executions[a.Run]
 	if e == nil || e.scope == nil || !s.config.Gateway.Active(a.Run) {
 		return nil, verification{}, nil
@@ -123,15 +123,4 @@ func (s *Space) RecallQuery(a Actor) string {
 		return ""
 	}
 	return *e.scope.RecallQuery
-}
-
-// ScopeOf returns the scope of a run, or ErrNoScope where it has none.
-func (s *Space) ScopeOf(a Actor) (Scope, error) {
-	s.lockWith(a.Run)
-	defer s.mu.Unlock()
-	e := s.state.executions[a.Run]
-	if e == nil || e.scope == nil {
-		return Scope{}, ErrNoScope
-	}
-	return e.scope.view(), nil
 }

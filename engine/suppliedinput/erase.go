@@ -8,7 +8,7 @@ import "slices"
 // changed after an error.
 func (s *Space) Erase(id string) (dependents int, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	return s.state.erase(id)
 }
 
@@ -48,8 +48,7 @@ func (s *state) erase(id string) (dependents int, err error) {
 	for id := range gone {
 		known := s.sources[id]
 		if known == nil {
-			known = &source{Source{ID: id}}
-			s.sources[id] = known
+			known = s.enter(Source{ID: id})
 		}
 		known.Text, known.Annotation, known.Erased = "", "", true
 	}

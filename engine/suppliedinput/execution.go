@@ -54,7 +54,7 @@ type Actor struct {
 func (s *Space) Admit(id string) (end func(), err error) {
 	s.admissions.RLock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	switch sc := s.state.scopes[id]; {
 	case sc == nil:
 		err = ErrNoScope
@@ -85,7 +85,7 @@ func (s *Space) lockWith(run engine.RunID) {
 // blocks to; nothing of them is kept. The run binds at its first check. It fails with ErrNoScope and ErrFull.
 func (s *Space) Attach(id string, run engine.RunID, session string, texts ...string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	sc := s.state.scopes[id]
 	if sc == nil {
 		return ErrNoScope
@@ -125,7 +125,7 @@ func (s *state) execution(run engine.RunID) (*execution, error) {
 // Forget forgets the executions of runs that the gateway does not know any more, as after a checkout.
 func (s *Space) Forget() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.state.remove(func(e *execution) bool { return !s.config.Gateway.Known(e.run) })
 }
 
@@ -143,7 +143,7 @@ func (s *state) remove(which func(*execution) bool) {
 // another one is no task of the host, and not counted as one.
 func (s *Space) SetParticipant(run engine.RunID, p Participant) error {
 	s.lockWith(run)
-	defer s.mu.Unlock()
+	defer s.unlock()
 	e, err := s.state.execution(run)
 	if err != nil {
 		return err
@@ -209,4 +209,28 @@ func (sc *scope) bind(e *execution) bool {
 	e.bound = true
 	sc.sessions[e.session] = struct{}{}
 	return true
+}
+
+// Execution is a run that came with a scope, as it is now.
+type Execution struct {
+	Scope    Scope
+	Session  string   // "" where it has none that is a string
+	Bound    bool     // to the scope
+	Children []string // the sessions of its children, sorted
+}
+
+// Execution returns that of a run, or ErrNoScope where the run came with none.
+func (s *Space) Execution(run engine.RunID) (Execution, error) {
+	s.lockWith(run)
+	defer s.mu.Unlock()
+	e := s.state.executions[run]
+	if e == nil || e.scope == nil {
+		return Execution{}, ErrNoScope
+	}
+	x := Execution{Scope: e.scope.view(), Session: e.session, Bound: e.bound}
+	for session := range e.children {
+		x.Children = append(x.Children, session)
+	}
+	slices.Sort(x.Children)
+	return x, nil
 }

@@ -26,7 +26,7 @@ type block struct {
 // as in a quotation, are only words. It fails with ErrNoScope, ErrScopeClosed, ErrNoSource and ErrFull.
 func (s *Space) Append(id, sourceID, text string) (appended string, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	sc := s.state.scopes[id]
 	if sc == nil {
 		return "", ErrNoScope

@@ -142,7 +142,7 @@ func TestRunsThatActBeforeTheyAreAttached(t *testing.T) {
 			return w.SetParticipant(run, suppliedinput.Participant{ContactID: "anna"})
 		},
 		"scope": func(w *world, run engine.RunID) error {
-			_, err := w.ScopeOf(suppliedinput.Actor{Run: run})
+			_, err := w.Execution(run)
 			return err
 		},
 	} {

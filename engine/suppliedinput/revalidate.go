@@ -10,7 +10,7 @@ import (
 // the queue's, and nothing has changed.
 func (s *Space) Deliver() (delivered int, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	queue, namespace := s.config.Queue, s.config.Namespace
 	queued, err := queue.Envelopes(namespace)
 	if err != nil {
@@ -27,8 +27,7 @@ func (s *Space) Deliver() (delivered int, err error) {
 		return 0, err
 	}
 	for _, e := range queued {
-		d := &source{Source{ID: e.TurnID, InputMessageHash: e.OutputHash, Version: 1, Assistant: true, Inputs: e.Inputs, Sources: e.Sources}}
-		s.state.sources[d.ID] = d
+		d := s.state.enter(Source{ID: e.TurnID, InputMessageHash: e.OutputHash, Version: 1, Assistant: true, Inputs: e.Inputs, Sources: e.Sources})
 		s.state.deliveries = append(s.state.deliveries, d)
 	}
 	return len(queued), nil
@@ -40,7 +39,7 @@ func (s *Space) Revalidate(ctx context.Context, r Result) error {
 	s.mu.Lock()
 	queued, err := s.config.Queue.Envelopes(s.config.Namespace)
 	v := s.state.verify(r.InputRefs, r.SourceRefs)
-	s.mu.Unlock()
+	s.unlock()
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (s *Space) Revalidate(ctx context.Context, r Result) error {
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	reason := Reason("")
 	switch known := s.state.sources[r.TurnID]; {
 	case known != nil && known.Erased || s.state.isErased(r.InputRefs, r.SourceRefs):
@@ -85,18 +84,18 @@ func (s *Space) RevalidateParents(ctx context.Context, id string) error {
 	s.mu.Lock()
 	sc := s.state.scopes[id]
 	if sc == nil {
-		s.mu.Unlock()
+		s.unlock()
 		return ErrNoScope
 	}
 	v := s.state.verify(sc.Inputs, sc.Sources)
-	s.mu.Unlock()
+	s.unlock()
 	if v.takes > 0 {
 		if err := s.config.Gateway.Sleep(ctx, nil, v.takes); err != nil {
 			return err
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if reason := s.state.verified(v, sc.Inputs, sc.Sources); reason != "" {
 		return &Blocked{reason}
 	}

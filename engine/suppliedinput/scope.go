@@ -80,7 +80,7 @@ func (s *Space) Open(o Opening) (id string, err error) {
 		return "", err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	return s.state.openScope(folded)
 }
 
@@ -111,7 +111,7 @@ func (s *state) openScope(o Opening) (id string, err error) {
 // it again does nothing. It fails with ErrNoScope.
 func (s *Space) Close(id string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	sc := s.state.scopes[id]
 	if sc == nil {
 		return ErrNoScope
@@ -172,7 +172,7 @@ func (s *Space) Failure(id string) (*Failure, error) {
 // nil, and asking for one that there was is a misuse. It fails with ErrNoScope.
 func (s *Space) Result(id string) (*Result, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	sc := s.state.scopes[id]
 	switch {
 	case sc == nil:

@@ -32,14 +32,17 @@ func HashText(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-type source struct{ Source }
+type source struct {
+	Source
+	number uint64 // of the order in which sources were recorded first
+}
 
 // Put records a source or, if it is known, its next version, without the annotation of the last one. Only ID, Text,
 // InputMessageHash and Version may be set. An erased source stays erased: that and everything else that makes no sense wraps
 // ErrInvalid.
 func (s *Space) Put(p Source) (Source, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	return s.state.put(p)
 }
 
@@ -80,15 +83,27 @@ func (s *state) put(p Source) (Source, error) {
 		return Source{}, invalid("version must be more than %d, the present one", last)
 	}
 	p.Text = strings.Clone(p.Text)
-	s.sources[p.ID] = &source{p}
+	s.enter(p)
 	return p, nil
+}
+
+// enter has a source in the ledger, in the place of what it was before.
+func (s *state) enter(p Source) *source {
+	known := s.sources[p.ID]
+	if known == nil {
+		s.recorded++
+		known = &source{number: s.recorded}
+		s.sources[p.ID] = known
+	}
+	known.Source = p
+	return known
 }
 
 // Annotate marks a source, which the registry of work does not excerpt any more. "" takes the mark away. It fails with
 // ErrNoSource, also where the source was erased.
 func (s *Space) Annotate(id, annotation string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	known := s.state.sources[id]
 	if known == nil || known.Erased {
 		return ErrNoSource

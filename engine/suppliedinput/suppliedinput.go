@@ -43,6 +43,8 @@ type Config struct {
 	// Caller returns the file and line that is to blame for a misuse, "" where nobody knows. It is called on the goroutine
 	// of the call that is one. nil: nobody knows.
 	Caller func() string
+	// Changed is called after each step that may have changed something, without the Space's lock. nil: nobody is told.
+	Changed func()
 }
 
 // Space is the supplied input of one namespace. Its methods may be called from any goroutine; each is one step.
@@ -52,6 +54,7 @@ type Space struct {
 	admissions sync.RWMutex // held for reading by submissions under way that come with a scope; comes before mu
 	mu         sync.Mutex
 	state      state
+	overview   *Overview // nil after a change
 }
 
 // Bounds of what a Space keeps.
@@ -73,6 +76,7 @@ const (
 type state struct {
 	config     *Config
 	sources    map[string]*source
+	recorded   uint64    // sources so far
 	deliveries []*source // assistant's sources, in order
 	rules      []rule
 	scopes     map[string]*scope
@@ -94,6 +98,9 @@ func New(config Config) *Space {
 	if config.Queue == nil {
 		config.Queue = NewMemoryQueue()
 	}
+	if config.Changed == nil {
+		config.Changed = func() {}
+	}
 	if config.Caller == nil {
 		config.Caller = func() string { return "" }
 	}
@@ -112,11 +119,18 @@ func newState(config *Config) state {
 	}
 }
 
+// unlock ends a step that may have changed something.
+func (s *Space) unlock() {
+	s.overview = nil
+	s.mu.Unlock()
+	s.config.Changed()
+}
+
 // Reset takes the Space back to its first use: no source, no scope, nothing queued. Scopes that were open are not known any
 // more. What was misused is still reported. An error is the queue's, and nothing has changed.
 func (s *Space) Reset() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if err := s.config.Queue.Drop(s.config.Namespace); err != nil {
 		return err
 	}

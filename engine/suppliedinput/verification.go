@@ -44,7 +44,7 @@ type rule struct{ Verification }
 // used up. One that makes no sense wraps ErrInvalid.
 func (s *Space) SetVerification(v Verification) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if v.SourceID != "" {
 		if err := checkText("source_id", v.SourceID, MaxID); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s *Space) SetVerification(v Verification) error {
 // ClearVerifications removes the scripts of a source, or with "" all of them.
 func (s *Space) ClearVerifications(sourceID string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.state.rules = slices.DeleteFunc(s.state.rules, func(r rule) bool { return sourceID == "" || r.SourceID == sourceID })
 }
 

@@ -6,16 +6,17 @@ import { ask, problem, setupDialogs } from "./dialogs.js";
 import { $, el, setText } from "./dom.js";
 import { loadPresets, renderFaults, setupFaults } from "./faults.js";
 import { renderGateway, setupGateway } from "./gateway.js";
+import { renderInput, setupInput } from "./input.js";
 import { renderRequests, setupRequests } from "./requests.js";
 import { renderEvents, renderRun, setupRun, start } from "./run.js";
-import { moveChoice, openForm, renderRuns, setupRuns } from "./runs.js";
+import { moveChoice, openForm, openInside, renderRuns, setupRuns } from "./runs.js";
 import { follow, pauseWhenHidden } from "./stream.js";
 import { checkpoint, renderTimeline, setupTimeline } from "./timeline.js";
 import { forget, receive, world } from "./world.js";
 
 const draws = { namespaces: [renderNamespaces], clock: [renderClock], gateway: [renderGateway], faults: [renderFaults],
-  timeline: [renderTimeline], runs: [renderRuns], run: [renderRun, renderEvents], events: [renderEvents],
-  journal: [renderRequests, renderTimeline] };
+  timeline: [renderTimeline], runs: [renderRuns], run: [renderRun, renderEvents, renderInput], events: [renderEvents],
+  journal: [renderRequests, renderTimeline], input: [renderInput] };
 
 const due = new Set();
 let drawing = false;
@@ -105,10 +106,10 @@ function enter(name) {
   here.namespace = name;
   forget();
   world.chosen = "";
-  for (const id of ["runs", "events", "requests", "faults", "timeline"]) $(id).replaceChildren();
+  for (const id of ["runs", "events", "requests", "faults", "timeline", "misuses", "scopes", "sources", "verifications", "turns", "work"]) $(id).replaceChildren();
   address();
   reopen();
-  draw("runs", "run", "journal", "faults");
+  draw("runs", "run", "journal", "faults", "input");
 }
 
 async function newNamespace() {
@@ -205,7 +206,7 @@ function setupShortcuts() {
   document.addEventListener("keydown", (e) => {
     if (!$("shortcuts").checked || e.ctrlKey || e.metaKey || e.altKey || e.isComposing || document.querySelector("dialog[open]")) return;
     if (e.target.closest("input, textarea, select")) return;
-    const tab = "12345".indexOf(e.key);
+    const tab = "123456".indexOf(e.key);
     const act = tab >= 0 ? () => (view("world"), openTab(tabs()[tab], true)) : shortcuts[e.key];
     if (!act) return;
     e.preventDefault();
@@ -222,6 +223,7 @@ setupFaults();
 setupClock();
 setupTimeline();
 setupGateway();
+setupInput((scope) => (view("runs"), openInside(scope)), choose);
 setupTabs();
 setupShortcuts();
 setTheme(document.documentElement.dataset.theme ?? "");
@@ -231,5 +233,5 @@ $("namespace-new").addEventListener("click", newNamespace);
 for (const b of document.querySelectorAll(".dock button")) b.addEventListener("click", () => view(b.value));
 if (world.chosen !== "") view("run");
 pauseWhenHidden(onPart, onState);
-draw("runs", "run", "journal", "faults");
+draw("runs", "run", "journal", "faults", "input");
 reopen();

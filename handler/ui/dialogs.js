@@ -124,6 +124,7 @@ export function setupDialogs() {
   });
   $("ask-no").addEventListener("click", () => $("ask-dialog").close(""));
   $("text-close").addEventListener("click", () => $("text-dialog").close());
+  $("text-dialog").addEventListener("close", () => $("text").replaceChildren());
   $("help-close").addEventListener("click", () => $("help-dialog").close());
   $("help").addEventListener("click", () => $("help-dialog").showModal());
 }

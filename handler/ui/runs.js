@@ -45,6 +45,14 @@ export function openForm(on) {
   (on ? $("submit-input") : $("new-run")).focus();
 }
 
+// openInside begins a submission inside a scope of supplied input.
+export function openInside(scope) {
+  openForm(true);
+  $("submit").querySelector("details").open = true;
+  $("submit-scope").value = scope.id;
+  $("submit-session").value = scope.session_id;
+}
+
 // moveChoice chooses the run so many below.
 export function moveChoice(step) {
   const all = lines();
@@ -62,6 +70,7 @@ async function submit(e) {
   const extra = {};
   if ($("submit-key").value !== "") extra.idempotency_key = $("submit-key").value;
   if ($("submit-session-key").value !== "") extra.session_key = $("submit-session-key").value;
+  if ($("submit-scope").value !== "") extra.supplied_input = $("submit-scope").value;
   const reply = $("submit-reply");
   setText(reply, "Sending…");
   reply.classList.remove("bad");

@@ -16,6 +16,7 @@ export const world = {
   dropped: 0,
   faults: null,
   timeline: null,
+  input: null, // supplied input; null where there was none yet
 };
 
 const keptEvents = 200;
@@ -30,7 +31,7 @@ export function now() {
 // forget is for another namespace: nothing is known of it yet.
 export function forget() {
   Object.assign(world, { clock: null, gateway: null, runs: new Map(), older: new Map(), known: 0, run: null,
-    trail: 0, events: [], entries: [], dropped: 0, faults: null, timeline: null });
+    trail: 0, events: [], entries: [], dropped: 0, faults: null, timeline: null, input: null });
 }
 
 const take = {
@@ -39,6 +40,7 @@ const take = {
   gateway: (v) => (world.gateway = v),
   faults: (v) => (world.faults = v),
   timeline: (v) => (world.timeline = v),
+  input: (v) => (world.input = v),
   run: (v) => {
     // What is no id of a run is told by its beginning.
     if (v.missing ? world.chosen.startsWith(v.id) : v.id === world.chosen) world.run = v;

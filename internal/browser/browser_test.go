@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 
 // look reads what the test runs, so that go test takes no earlier result for that of other files.
 func look(t *testing.T) {
-	for _, pattern := range []string{"*.mjs", "*.json", "../../cmd/hermesfake/*.go"} {
+	for _, pattern := range []string{"*.mjs", "*.json", "../../cmd/hermesfake/*.go", "../../handler/ui/*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || names == nil {
 			t.Fatalf("no %s, error %v", pattern, err)

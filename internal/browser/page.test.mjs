@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { accessible, atEnd, desktop, launch, live, open, phone, serve, shows } from "./server.mjs";
+import { accessible, choose, desktop, launch, live, open, phone, shows, started, tab } from "./server.mjs";
 
 let browser;
 before(async () => {
@@ -11,15 +11,6 @@ before(async () => {
 });
 after(() => browser?.close());
 
-// started serves one test.
-async function started(t, ...flags) {
-  const server = await serve(...flags);
-  atEnd(t, () => server.stop());
-  return server;
-}
-
-const choose = (page, id) => page.locator(`#line-${id}`).click();
-const tab = (page, name) => page.locator(`#tab-${name}`).click();
 const status = (server, id) => server.json("GET", `/v1/runs/${id}`).then((r) => r.body.status);
 
 test("a run from submission to its end, with an approval", async (t) => {
@@ -28,7 +19,7 @@ test("a run from submission to its end, with an approval", async (t) => {
   await shows(page, "#welcome-first", "Waiting for the first run");
   await shows(page, "#snippet-text", `${server.url}/v1/runs`);
   await page.getByRole("button", { name: "New run", exact: true }).click();
-  await page.getByLabel("Input").fill("hello");
+  await page.getByLabel("Input", { exact: true }).fill("hello");
   await page.getByText("Model, session, keys").click();
   await page.getByLabel("Model", { exact: true }).fill("a-model");
   await page.getByLabel("Idempotency key").fill("key-1");
@@ -359,7 +350,7 @@ test("hostile texts do no harm", async (t) => {
   }
   await page.goto(`${server.url}/__admin/ui`);
   await page.getByRole("button", { name: "New run", exact: true }).click();
-  await page.getByLabel("Input").fill(evil.repeat(100));
+  await page.getByLabel("Input", { exact: true }).fill(evil.repeat(100));
   await page.getByRole("button", { name: "Submit", exact: true }).click();
   await shows(page, "#submit-reply", "202");
   await page.getByLabel("Says").fill(evil);
@@ -553,7 +544,7 @@ for (const viewport of [desktop, phone]) {
         await accessible(page, `${what}, runs`);
         await page.getByRole("button", { name: "World", exact: true }).click();
       }
-      for (const name of ["requests", "faults", "clock", "timeline", "gateway"]) {
+      for (const name of ["requests", "faults", "clock", "timeline", "gateway", "input"]) {
         await tab(page, name);
         if (name === "faults") await page.locator("#presets button").first().waitFor();
         await accessible(page, `${what}, ${name}`);

@@ -11,7 +11,7 @@ const executable = process.env.HERMESFAKE ?? assert.fail("HERMESFAKE must be the
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 // serve starts a server, and returns how to reach and end it.
-export async function serve(...flags) {
+async function serve(...flags) {
   const child = spawn(executable, ["serve", "--log-format", "off", "--seed", "7", ...(flags.includes("--port") ? [] : ["--port", "0"]), ...flags],
     { stdio: ["ignore", "pipe", "inherit"] });
   let told = "";
@@ -55,7 +55,7 @@ export async function serve(...flags) {
 const ends = new WeakMap();
 
 // atEnd has a test clean up in the reverse order, so that the page goes before its server.
-export function atEnd(t, act) {
+function atEnd(t, act) {
   if (!ends.has(t)) {
     ends.set(t, []);
     t.after(async () => {
@@ -135,3 +135,13 @@ export async function accessible(page, what) {
   const said = found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join(" | ").slice(0, 600)}`);
   assert.deepEqual(said, [], what);
 }
+
+// started serves one test.
+export async function started(t, ...flags) {
+  const server = await serve(...flags);
+  atEnd(t, () => server.stop());
+  return server;
+}
+
+export const choose = (page, id) => page.locator(`#line-${id}`).click();
+export const tab = (page, name) => page.locator(`#tab-${name}`).click();
