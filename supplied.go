@@ -122,41 +122,68 @@ func (f *Fake) open(ctx context.Context, o suppliedinput.Opening) (context.Conte
 }
 
 // ID is the scope's id, which SuppliedInputHeader and the control plane take.
-func (h *Handoff) ID() string { return h.id }
+func (h *Handoff) ID() string {
+	if h.missing() {
+		return ""
+	}
+	return h.id
+}
+
+// missing reports whether there is no scope: a Handoff that SupplyInput did not return has none, and its methods find nothing.
+func (h *Handoff) missing() bool { return h == nil || h.space == nil }
 
 // Result returns what the host may persist and use: nil until what the root run wrote is durably queued, with what it depends on. That is
 // so as soon as the run shows as completed. What is blocked or erased later does not take it away, but Revalidate says no. It is nil again
 // once the scope was closed, and to ask for it then is a misuse.
 func (h *Handoff) Result() *HandoffResult {
+	if h.missing() {
+		return nil
+	}
 	r, _ := h.space.Result(h.id)
 	return r
 }
 
 // Failure returns why nothing may be used, nil while nothing speaks against it. It stays after Close.
 func (h *Handoff) Failure() *HandoffFailure {
+	if h.missing() {
+		return nil
+	}
 	f, _ := h.space.Failure(h.id)
 	return f
 }
 
 // Close leaves the scope: nothing can use it any more, and its result is gone. Calling it again does nothing.
-func (h *Handoff) Close() { h.space.Close(h.id) }
+func (h *Handoff) Close() {
+	if !h.missing() {
+		h.space.Close(h.id)
+	}
+}
 
 // Append makes the block with which the host gives a text of an inherited source, one of the source parents, to the agent: to
 // be put behind a line break at the end of the input's last message or of the instructions. It fails with ErrHandoffClosed and
 // ErrNoSource.
 func (h *Handoff) Append(sourceID, text string) (block string, err error) {
+	if h.missing() {
+		return "", ErrNoHandoff
+	}
 	return h.space.Append(h.id, sourceID, text)
 }
 
 // Revalidate verifies the original parents again, which a host must do before it retries; also after Close, or on a fresh scope
 // of the same parents. It does not open a blocked scope. An error wraps ErrHandoffBlocked and the HandoffReason, or is the context's.
 func (h *Handoff) Revalidate(ctx context.Context) error {
+	if h.missing() {
+		return ErrNoHandoff
+	}
 	return h.space.RevalidateParents(ctx, h.id)
 }
 
 // State returns what is known of the scope, also after Close, as far as the latest 1000 closed ones go. It is for the test: the
 // host has Result and Failure.
 func (h *Handoff) State() HandoffState {
+	if h.missing() {
+		return HandoffState{}
+	}
 	s, _ := h.space.Scope(h.id)
 	return s
 }

@@ -642,4 +642,16 @@ func TestNoRunAndNoHandoff(t *testing.T) {
 	if !errors.Is(err, hermesfake.ErrSuppliedInput) || h != nil || ctx != t.Context() {
 		t.Errorf("%v, %v", h, err)
 	}
+	for _, h := range []*hermesfake.Handoff{h, {}} {
+		if h.ID() != "" || h.Result() != nil || h.Failure() != nil || h.State().ID != "" {
+			t.Errorf("no handoff has %s, %v, %v, %v", h.ID(), h.Result(), h.Failure(), h.State())
+		}
+		if _, err := h.Append("s", "text"); !errors.Is(err, hermesfake.ErrNoHandoff) {
+			t.Errorf("append: %v", err)
+		}
+		if err := h.Revalidate(ctx); !errors.Is(err, hermesfake.ErrNoHandoff) {
+			t.Errorf("revalidate: %v", err)
+		}
+		h.Close()
+	}
 }
