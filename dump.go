@@ -64,17 +64,29 @@ type dump struct {
 
 // line writes a labelled line.
 func (d *dump) line(label, format string, args ...any) {
-	fmt.Fprintf(&d.text, "  %-9s "+format+"\n", append([]any{label}, args...)...)
+	d.write("  %-9s "+format, append([]any{label}, args...)...)
 }
 
 // item writes a line below a labelled one.
 func (d *dump) item(format string, args ...any) {
-	fmt.Fprintf(&d.text, "    "+format+"\n", args...)
+	d.write("    "+format, args...)
 }
 
 // detail writes a labelled line about a run.
 func (d *dump) detail(label, format string, args ...any) {
-	fmt.Fprintf(&d.text, "        %-10s "+format+"\n", append([]any{label}, args...)...)
+	d.write("        %-10s "+format, append([]any{label}, args...)...)
+}
+
+// write writes a line, and only one: what a terminal would not print is escaped.
+func (d *dump) write(format string, args ...any) {
+	for _, c := range fmt.Sprintf(format, args...) {
+		if strconv.IsPrint(c) {
+			d.text.WriteRune(c)
+		} else {
+			d.text.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
+		}
+	}
+	d.text.WriteByte('\n')
 }
 
 func (d *dump) store() {

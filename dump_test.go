@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +175,34 @@ func TestDumpIsBounded(t *testing.T) {
 }
 
 // TestDumpHidesKeys proves that an API key is not shown as the identity that it is.
+// TestDumpIsPrintable proves that nothing that came in breaks a line of the dump, or drives a terminal.
+func TestDumpIsPrintable(t *testing.T) {
+	hermes := hermesfake.New(hermesfake.WithUnmatchedAllowed())
+	t.Cleanup(hermes.Close)
+	const hostile = "a\x1b[31m\nb\r\u2028\u202e\x00\u009b"
+	hermes.Script(func(context.Context, *hermesfake.Run) { panic(hostile) })
+	for _, path := range []string{"/v1/runs", "/" + hostile} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(`{"input": "x", "model": "\u001b\n"}`))
+		r.URL.Path = path
+		if path != "/v1/runs" {
+			r.Method = "P" + hostile
+		}
+		hermes.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	run := hermes.Runs().Last()
+	if _, err := run.WaitSettled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range strings.ReplaceAll(hermes.Dump(), "\n", "") {
+		if !strconv.IsPrint(c) {
+			t.Fatalf("%q in the dump:\n%s", c, hermes.Dump())
+		}
+	}
+	if dump := hermes.Dump(); !strings.Contains(dump, `panicked: a\x1b[31m`) || !strings.Contains(dump, `Pa\x1b[31m\nb`) {
+		t.Errorf("the dump lacks what came in:\n%s", dump)
+	}
+}
+
 func TestDumpHidesKeys(t *testing.T) {
 	f := hermesfake.Start(t, hermesfake.WithAPIKey("key-1"), hermesfake.WithProfile("work", "key-2"))
 	c := client{&http.Client{Transport: bearer{f, "key-2"}}, hermesfake.BaseURL + "/p/work"}
