@@ -225,7 +225,6 @@ for (const viewport of [desktop, phone]) {
       await shows(page, "#handoff-state", "retryable");
       await page.getByText("Whom it resolves").click();
       await accessible(page, `${what}, the run`);
-      if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-run-${what}.png` });
       if (viewport === phone) await page.getByRole("button", { name: "World", exact: true }).click();
       await tab(page, "input");
       await shows(page, "#misuses", "second task");
@@ -234,7 +233,6 @@ for (const viewport of [desktop, phone]) {
       await page.getByRole("button", { name: "Look" }).click();
       await page.locator("#work > li").first().waitFor();
       await accessible(page, `${what}, the panel`);
-      if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-input-${what}.png`, fullPage: viewport === phone });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.equal(wide, 0, "the page is wider than the window");
     });
