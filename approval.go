@@ -2,6 +2,7 @@ package hermesfake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -118,13 +119,13 @@ func (r *Run) steering(p engine.SteerPolicy) error {
 	if r == nil {
 		return ErrNoRun
 	}
-	return r.fake.namespace.SetSteering(r.id, p)
+	return r.named(r.fake.namespace.SetSteering(r.id, p))
 }
 
 // WaitStop waits until a client has asked to stop the run, or the run has
 // settled. It returns the context's error, or why the run cannot be looked at.
 func (r *Run) WaitStop(ctx context.Context) error {
-	return r.Wait(ctx, func(s Snapshot) bool {
+	return r.wait(ctx, "a stop", func(s Snapshot) bool {
 		return s.Run.Status() == Stopping || s.Run.Status().Terminal()
 	})
 }
@@ -133,7 +134,7 @@ func (r *Run) WaitStop(ctx context.Context) error {
 // error, RunSettled when the run has settled otherwise, or why it cannot be looked at.
 func (r *Run) WaitStatus(ctx context.Context, status Status) error {
 	settled := false
-	err := r.Wait(ctx, func(s Snapshot) bool {
+	err := r.wait(ctx, status.String(), func(s Snapshot) bool {
 		settled = s.Run.Status().Terminal() && s.Run.Status() != status
 		return settled || s.Run.Status() == status
 	})
@@ -143,10 +144,11 @@ func (r *Run) WaitStatus(ctx context.Context, status Status) error {
 	return err
 }
 
-// WaitSettled waits until the run is terminal, and returns how it ended.
+// WaitSettled waits until the run is terminal, and returns how it ended. With an error, which
+// is as that of Wait, it returns the state that it saw last.
 func (r *Run) WaitSettled(ctx context.Context) (Status, error) {
 	status := Unknown
-	err := r.Wait(ctx, func(s Snapshot) bool {
+	err := r.wait(ctx, "a terminal state", func(s Snapshot) bool {
 		status = s.Run.Status()
 		return status.Terminal()
 	})
@@ -157,12 +159,20 @@ func (r *Run) WaitSettled(ctx context.Context) (Status, error) {
 // transition of the run and each change of who follows its events; it must not
 // call the fake. Wait returns the context's error, Closed, or RunNotFound once the run is forgotten.
 func (r *Run) Wait(ctx context.Context, ready func(Snapshot) bool) error {
+	return r.wait(ctx, "the condition", ready)
+}
+
+func (r *Run) wait(ctx context.Context, what string, ready func(Snapshot) bool) error {
 	if r == nil {
 		return ErrNoRun
 	}
-	return r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(s Snapshot) (bool, error) {
+	err := r.fake.namespace.AwaitRun(ctx, r.executor, r.id, func(s Snapshot) (bool, error) {
 		return ready(s), nil
 	})
+	if err != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("hermesfake: waited for %s, and got %s: %w", what, r, err)
+	}
+	return err
 }
 
 // Sleep waits for d on the fake's clock: a frozen one must be moved. It

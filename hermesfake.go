@@ -113,10 +113,11 @@ func (k *core) view(h *handler.Handler, namespace string) *Fake {
 // server, but an isolated world with its own runs, clock and journal. Requests
 // through the view belong to the namespace unless they name another. Over a
 // socket the header x-mockingbird-namespace or the path /ns/NAME/ does the same.
-// The name must match ^[A-Za-z0-9_.-]{1,64}$, else the error wraps ErrNamespace.
+// The name must match ^[A-Za-z0-9_.-]{1,64}$, else the error wraps ErrNamespace; that of a
+// subtest has slashes, so use strings.ReplaceAll(t.Name(), "/", ".").
 func (f *Fake) Namespace(name string) (*Fake, error) {
 	if _, err := f.core.engine.Namespace(name); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("hermesfake: the name %q: %w", name, err)
 	}
 	return f.core.view(f.handler.In(name), name), nil
 }

@@ -1,6 +1,7 @@
 package hermesfake
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -11,7 +12,8 @@ import (
 	"github.com/hermesfake/hermesfake/handler"
 )
 
-// Option configures New and Start.
+// Option configures New and Start. What an option does not take it ignores, and Start then fails
+// the test.
 type Option func(*config)
 
 type config struct {
@@ -25,6 +27,20 @@ type config struct {
 	allowUnmatched bool
 	inputQueue     InputQueue
 	allowMisuse    bool
+	ignored        []string // what options did not take, and why
+}
+
+func (c *config) ignore(format string, args ...any) {
+	c.ignored = append(c.ignored, fmt.Sprintf(format, args...))
+}
+
+// validTime reports whether an option can set the clock to t.
+func (c *config) validTime(option string, t time.Time) bool {
+	if engine.ValidTime(t) {
+		return true
+	}
+	c.ignore("%s: %s is ignored; it must be in the years 1970 to 2199", option, t.UTC().Format(time.RFC3339))
+	return false
 }
 
 // WithSeed makes the fake draw its ids from seed, so that runs repeat. The
@@ -37,7 +53,7 @@ func WithSeed(seed uint64) Option {
 // time outside of the years 1970 to 2199 is ignored.
 func WithClock(t time.Time) Option {
 	return func(c *config) {
-		if engine.ValidTime(t) {
+		if c.validTime("WithClock", t) {
 			c.clock.Set = t
 		}
 	}
@@ -47,7 +63,7 @@ func WithClock(t time.Time) Option {
 // of the years 1970 to 2199 is ignored.
 func WithFrozenClock(t time.Time) Option {
 	return func(c *config) {
-		if engine.ValidTime(t) {
+		if c.validTime("WithFrozenClock", t) {
 			freeze := true
 			c.clock.Set, c.clock.Freeze = t, &freeze
 		}
@@ -70,9 +86,11 @@ func WithMaxConcurrentRuns(n int) Option {
 // does not match ^[A-Za-z0-9_.-]{1,64}$ is ignored. The default is "default".
 func WithNamespace(name string) Option {
 	return func(c *config) {
-		if engine.ValidNamespace(name) {
-			c.handler.Namespace = name
+		if !engine.ValidNamespace(name) {
+			c.ignore("WithNamespace: %q is ignored; it must match %s", name, NamePattern)
+			return
 		}
+		c.handler.Namespace = name
 	}
 }
 
@@ -124,9 +142,11 @@ func WithAPIKey(key string) Option {
 func WithProfile(name, key string) Option {
 	return func(c *config) {
 		given := slices.ContainsFunc(c.handler.Profiles, func(p handler.Profile) bool { return p.Name == name })
-		if engine.ValidNamespace(name) && !given {
-			c.handler.Profiles = append(c.handler.Profiles, handler.Profile{Name: name, Key: key, Scope: scopeOf(name, key)})
+		if !engine.ValidNamespace(name) || given {
+			c.ignore("WithProfile: %q is ignored; it must match %s, and be given once", name, NamePattern)
+			return
 		}
+		c.handler.Profiles = append(c.handler.Profiles, handler.Profile{Name: name, Key: key, Scope: scopeOf(name, key)})
 	}
 }
 
@@ -183,9 +203,11 @@ func WithHosts(hosts ...string) Option {
 func WithBaseURL(base string) Option {
 	return func(c *config) {
 		u, err := url.Parse(base)
-		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" {
-			c.bases = append(c.bases, u)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
+			c.ignore("WithBaseURL: the text is ignored; it must be a URL such as https://api.example.com/hermes, without a query")
+			return
 		}
+		c.bases = append(c.bases, u)
 	}
 }
 

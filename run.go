@@ -75,11 +75,12 @@ func (f *Fake) Run(id string) *Run {
 }
 
 // WaitRun waits for the next admission that no earlier call on this Fake has
-// returned, the first one first. It returns the context's error, or Closed.
+// returned, the first one first. Its error says how many there were, and wraps the context's, or is Closed.
 func (f *Fake) WaitRun(ctx context.Context) (*Run, error) {
 	for {
-		var number uint64
+		var number, admitted uint64
 		err := f.namespace.AwaitAdmission(ctx, func(a engine.Admissions) bool {
+			admitted = a.Last
 			if f.era != a.Era {
 				f.seen, f.era = min(f.seen, a.From), a.Era
 			}
@@ -90,6 +91,9 @@ func (f *Fake) WaitRun(ctx context.Context) (*Run, error) {
 			number = f.seen
 			return true
 		})
+		if err != nil && errors.Is(err, ctx.Err()) {
+			return nil, fmt.Errorf("hermesfake: waited for run %d, and %d admitted so far: %w", admitted+1, admitted, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +158,7 @@ func (r *Run) String() string {
 // Observation is the executor's next report of a run's state. The zero value
 // of a member stands for its default. A member that does not belong to Status is an error that wraps ErrObservation.
 type Observation struct {
-	Status       Status
+	Status       Status    // the zero value is Queued
 	LastEvent    string    // default: run.STATUS when terminal or stopping, approval.request when waiting
 	Output       string    // with Completed
 	Usage        Usage     // with Completed
@@ -187,6 +191,14 @@ func (r *Run) Observe(o Observation) error {
 		next.Approval = object
 	}
 	_, err := r.fake.namespace.Observe(r.id, next)
+	return r.named(err)
+}
+
+// named says which run had settled, and how: the provider's words do not.
+func (r *Run) named(err error) error {
+	if errors.Is(err, RunSettled) {
+		return fmt.Errorf("hermesfake: %s: %w", r, err)
+	}
 	return err
 }
 
@@ -244,7 +256,7 @@ func (r *Run) Delta(text string) error {
 		return ErrNoRun
 	}
 	_, err := r.fake.namespace.EmitDelta(r.id, text)
-	return err
+	return r.named(err)
 }
 
 // ToolStarted reports that a tool has begun. An empty preview is null on the wire.
@@ -307,5 +319,5 @@ func (r *Run) emit(event string, fields canon.Object) error {
 		return ErrNoRun
 	}
 	_, err := r.fake.namespace.Emit(r.id, engine.Event{Name: event, Fields: fields})
-	return err
+	return r.named(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -88,6 +89,76 @@ func TestWaitRunAfterReset(t *testing.T) {
 	cancel()
 	if _, err := f.WaitRun(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("without a run: %v", err)
+	}
+}
+
+// The error of a wait says what there was instead, and that of a settled run how it ended.
+func TestErrorsNameTheRun(t *testing.T) {
+	f := hermesfake.Start(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	noRun := func() error { _, err := f.WaitRun(ended); return err }
+	check := func(name string, err, wraps error, want string) {
+		t.Helper()
+		if !errors.Is(err, wraps) || err.Error() != "hermesfake: "+want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	check("WaitRun", noRun(), context.Canceled, "waited for run 1, and 0 admitted so far: context canceled")
+	run := f.Run(submit(t, f, `{"input": "x"}`))
+	id := run.ID()
+	if _, err := f.WaitRun(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check("WaitRun", noRun(), context.Canceled, "waited for run 2, and 1 admitted so far: context canceled")
+	check("WaitStatus", run.WaitStatus(ended, hermesfake.Running), context.Canceled,
+		"waited for running, and got "+id+" queued: context canceled")
+	check("WaitStop", run.WaitStop(ended), context.Canceled, "waited for a stop, and got "+id+" queued: context canceled")
+	status, err := run.WaitSettled(ended)
+	check("WaitSettled", err, context.Canceled, "waited for a terminal state, and got "+id+" queued: context canceled")
+	if status != hermesfake.Queued {
+		t.Errorf("WaitSettled saw %s", status)
+	}
+	check("Wait", run.Wait(ended, func(hermesfake.Snapshot) bool { return false }), context.Canceled,
+		"waited for the condition, and got "+id+" queued: context canceled")
+
+	run.Fail("boom")
+	settled := id + " failed: terminal runs cannot be changed"
+	check("Complete", run.Complete("x"), hermesfake.RunSettled, settled)
+	check("Delta", run.Delta("x"), hermesfake.RunSettled, settled)
+	check("ToolStarted", run.ToolStarted("x", ""), hermesfake.RunSettled, settled)
+	check("AcceptSteer", run.AcceptSteer(true), hermesfake.RunSettled, settled)
+
+	_, err = f.Namespace("a/b")
+	check("Namespace", err, hermesfake.ErrNamespace, `the name "a/b": namespace: must match `+hermesfake.NamePattern)
+	_, err = f.WaitRequests(t.Context(), "RunPoll", 1)
+	check("WaitRequests", err, hermesfake.ErrOperation,
+		"operation: must be one of RunCreate, RunGet, RunStop, RunEvents, RunApproval, RunSteer, Models, Capabilities, Health")
+}
+
+// Start fails the test for what its options do not take; New ignores it.
+func TestIgnoredOptions(t *testing.T) {
+	for _, c := range []struct {
+		option hermesfake.Option
+		want   string
+	}{
+		{hermesfake.WithNamespace("a b"), "WithNamespace: \"a b\" is ignored"},
+		{hermesfake.WithClock(time.Time{}), "WithClock: 0001-01-01T00:00:00Z is ignored"},
+		{hermesfake.WithFrozenClock(time.Time{}), "WithFrozenClock: 0001-01-01T00:00:00Z is ignored"},
+		{hermesfake.WithProfile("a/b", ""), "WithProfile: \"a/b\" is ignored"},
+		{hermesfake.WithProfile("given", "x"), "WithProfile: \"given\" is ignored"},
+		{hermesfake.WithBaseURL("api.example.com"), "WithBaseURL: "},
+		{hermesfake.WithBaseURL("https://api.example.com/?key=x"), "WithBaseURL: "},
+		{hermesfake.WithBaseURL("https://api.example.com:x"), "WithBaseURL: "},
+		{hermesfake.WithBaseURL("https://api.example.com"), ""},
+	} {
+		var r recorder
+		hermesfake.Start(&r, hermesfake.WithProfile("given", ""), c.option)
+		r.end()
+		text := strings.Join(r.errors, "\n")
+		if c.want == "" && text != "" || !strings.HasPrefix(text, "hermesfake: "+c.want) && c.want != "" || len(r.errors) > 1 {
+			t.Errorf("Start said %q, want %q", r.errors, c.want)
+		}
 	}
 }
 

@@ -19,9 +19,13 @@ type T interface {
 // closes itself, fails the test if it got requests that no route takes or to a host that
 // is not its own (see WithUnmatchedAllowed), a script went wrong, or a host misused
 // supplied input (see WithInputMisuseAllowed), and logs a dump of its state if the test failed.
+// An option that makes no sense fails the test at once.
 func Start(t T, options ...Option) *Fake {
 	t.Helper()
 	f := New(options...)
+	for _, text := range f.core.config.ignored {
+		t.Errorf("hermesfake: %s", text)
+	}
 	t.Cleanup(func() {
 		t.Helper()
 		if !f.core.config.allowUnmatched {

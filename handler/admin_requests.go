@@ -62,7 +62,7 @@ type journalQuery struct {
 func (c *adminCall) journalQuery() (q journalQuery, err error) {
 	q.operation = Operation(c.query.Get("operationId"))
 	if err := q.operation.check(); err != nil {
-		return q, fmt.Errorf("operationId must be one of %v", operations)
+		return q, fmt.Errorf("operationId must be one of %s", operationNames())
 	}
 	for _, n := range [...]struct {
 		name     string

@@ -189,9 +189,18 @@ var ErrOperation = errors.New("operation")
 
 func (o Operation) check() error {
 	if o != "" && !slices.Contains(operations[:], o) {
-		return fmt.Errorf("%w: must be one of %v", ErrOperation, operations)
+		return fmt.Errorf("%w: must be one of %s", ErrOperation, operationNames())
 	}
 	return nil
+}
+
+// operationNames lists the operations for an error.
+func operationNames() string {
+	names := make([]string, len(operations))
+	for i, o := range operations {
+		names[i] = string(o)
+	}
+	return strings.Join(names, ", ")
 }
 
 // await waits until n requests for the operation, or n of all if it is "", have come since the
