@@ -8,6 +8,28 @@
 //
 // A Fake is an http.RoundTripper and an http.Handler. The command
 // cmd/hermesfake serves the same to programs in other languages.
+//
+// In a test [Start] takes the place of [New]: it closes the fake, and says what went wrong.
+//
+// # Driving
+//
+// A submitted run stays queued until the test moves it, through a [*Run] from
+// [Fake.Runs], [Fake.Run] or [Fake.WaitRun], or until a script does ([Fake.Script],
+// [Fake.SetScript]). Time passes by [Fake.Advance], or with that of a testing/synctest bubble.
+// [Fake.Inject] makes the network fail, [Fake.Restart] the gateway, [Fake.Checkout] goes back to an
+// earlier [Fake.Checkpoint].
+//
+// # Looking
+//
+// [Fake.Requests] is what arrived, [Run.Snapshot] how a run stands, [Fake.Dump] all of it as a text. What
+// waits takes a context: give it a deadline, and the error says what came instead. A wait that only the end of
+// the test binary ends shows neither that nor a dump.
+//
+// # Types of other packages
+//
+// Types such as [Snapshot] and [Request] stand for types of packages engine, handler and
+// engine/suppliedinput, whose documentation has their members: go doc
+// github.com/hermesfake/hermesfake/engine.Inspection.
 package hermesfake
 
 import (

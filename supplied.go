@@ -58,7 +58,7 @@ type HandoffState = suppliedinput.Scope
 // HandoffReason is why a scope is blocked. It is an error itself, for errors.Is.
 type HandoffReason = suppliedinput.Reason
 
-// The reasons.
+// The reasons why sources may not be used.
 const (
 	// SourceInputScopeInvalid: a run that does not belong to the scope used it.
 	SourceInputScopeInvalid = suppliedinput.ScopeInvalid

@@ -3,7 +3,7 @@ package hermesfake
 import "github.com/hermesfake/hermesfake/engine"
 
 // CheckpointID names a checkpoint. The header x-mockingbird-checkpoint has it, Request.Checkpoint, and the
-// calls of this file.
+// calls of the timeline, such as Fake.Checkout.
 type CheckpointID = engine.CheckpointID
 
 // Checkpoint is a moment of a namespace.
