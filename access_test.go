@@ -203,6 +203,21 @@ func TestProfilesKeepRunsApart(t *testing.T) {
 				}
 			}
 		}
+		if runs := f.Runs(); len(runs) != 1 || runs.Last().ID() != ids[""] {
+			t.Errorf("the default profile has %v", runs)
+		}
+		run := f.Run(ids["/p/work"])
+		if err := run.Start(); err != nil || run.Status() != hermesfake.Running {
+			t.Errorf("an executor is of another profile: %v, %s", err, run)
+		}
+		observe := "/__admin/hermes/runs/" + ids["/p/work"] + "/observe"
+		if res, body := exchange(t, rt, "POST", base+observe, `{"status": "running"}`); res.StatusCode != 404 {
+			t.Errorf("a control reaches another profile: %s %s", res.Status, body)
+		}
+		f.SetScope("work", "w0rk")
+		if res, body := exchange(t, rt, "POST", base+observe, `{"status": "running"}`); res.StatusCode != 200 {
+			t.Errorf("a control in its scope: %s %s", res.Status, body)
+		}
 		f.SetScope("default", "s3cret")
 		if res, _ := exchange(t, rt, "GET", base+"/p/work/v1/runs/"+ids[""], "", "Authorization", "Bearer w0rk"); res.StatusCode != 200 {
 			t.Errorf("the scope control does not override the profile's: %s", res.Status)

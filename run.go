@@ -33,9 +33,9 @@ const (
 type Usage = engine.Usage
 
 // Run is a run of the fake, played by the test in the place of an agent. Its
-// methods act as the executor does. They fail with RunNotFound once the run is forgotten or the
-// scope is another, with RunSettled once it is terminal, and with RunForeign while another
-// gateway owns it; nothing has changed then.
+// methods act as the executor does, whatever the scope. They fail with RunNotFound once the run is
+// forgotten, with RunSettled once it is terminal, and with RunForeign while another gateway owns
+// it; nothing has changed then.
 type Run struct {
 	fake     *Fake
 	id       engine.RunID
@@ -46,7 +46,8 @@ type Run struct {
 type Runs []*Run
 
 // Runs returns every run of the namespace's scope that is in the cache or has
-// a row, in order of admission.
+// a row, in order of admission. Those of other profiles are not among them until SetScope
+// selects theirs; WaitRun, Run and scripts reach them too.
 func (f *Fake) Runs() Runs {
 	known := f.namespace.Runs()
 	runs := make(Runs, len(known))

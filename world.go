@@ -37,8 +37,8 @@ func (f *Fake) Sweep() (cacheRemoved int) {
 	return cacheRemoved
 }
 
-// SetScope selects whose requests follow: the provider keeps the runs of each
-// profile and identity apart. Both must be nonempty and without NUL, else the
+// SetScope selects whose requests follow, whatever their key or profile, until Reset:
+// the provider keeps the runs of each profile and identity apart. Both must be nonempty and without NUL, else the
 // error wraps ErrScope.
 func (f *Fake) SetScope(profile, identity string) error {
 	s, err := engine.NewScope(profile, identity)
