@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"encoding/binary"
 	"path/filepath"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/dgraph-io/badger/v4"
@@ -22,6 +23,11 @@ func NewerHead() []byte {
 	binary.BigEndian.PutUint32(b[16:], format+1)
 	binary.BigEndian.PutUint64(b[40:], xxhash.Sum64(b[:40]))
 	return b
+}
+
+// Compacting reports whether Badger has tables to put together, which it does in the background.
+func (s *Store) Compacting() bool {
+	return slices.ContainsFunc(s.db.Levels(), func(l badger.LevelInfo) bool { return l.Score >= 1 })
 }
 
 // Read reads a file as a table and as a log.
