@@ -68,7 +68,9 @@ func (r *Run) RequestApproval(a Approval) error {
 }
 
 // AskApproval asks and waits for the answer. It returns "" if there was none: the
-// run was settled or restarted, the context ended, or it could not be asked.
+// run was settled or restarted, the context ended, as that of a script does at a stop, or it could not
+// be asked. A script should return then: after a stop that cancels the run, while a completion would
+// win over the stop.
 func (r *Run) AskApproval(ctx context.Context, a Approval) Choice {
 	if r == nil {
 		return ""
@@ -105,7 +107,8 @@ func (r *Run) Steers() []string {
 }
 
 // AcceptSteer says whether the run takes steer text from now on. A run takes
-// it unless told otherwise; one that does not answers 409.
+// it while it is running, unless told otherwise; one that does not answers 409, as one in any
+// other state always does.
 func (r *Run) AcceptSteer(accept bool) error {
 	return r.steering(engine.SteerPolicy{Refuse: !accept})
 }

@@ -48,6 +48,7 @@ func ExampleFake_Script() {
 		switch run.AskApproval(ctx, hermesfake.Approval{Command: "rm -rf build"}) {
 		case hermesfake.Deny:
 			run.Fail("denied")
+		case "": // nobody answered: a stop, say, which cancels the run
 		default:
 			run.Complete("done")
 		}

@@ -105,6 +105,28 @@ func TestScriptAnswersByApproval(t *testing.T) {
 	}
 }
 
+// A stop while the script asks is no answer: the script returns, which cancels the run.
+func TestScriptThatAsksIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := hermesfake.Start(t)
+		answer := make(chan hermesfake.Choice, 1)
+		f.Script(func(ctx context.Context, run *hermesfake.Run) {
+			answer <- run.AskApproval(ctx, hermesfake.Approval{Command: "rm -rf build"})
+		})
+		run := f.Run(submit(t, f, `{"input": "clean"}`))
+		synctest.Wait()
+		if status, reply := request(t, f, "POST", "/v1/runs/"+run.ID()+"/stop", ""); status != 200 {
+			t.Fatalf("stop: %d %s", status, reply)
+		}
+		if got := awaitSettled(t, run); got != hermesfake.Cancelled {
+			t.Errorf("got %s", run)
+		}
+		if got := <-answer; got != "" {
+			t.Errorf("the script got the answer %q", got)
+		}
+	})
+}
+
 // A script that sleeps an hour takes none in a bubble, with no option set.
 func TestScriptSleepsInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
