@@ -1,6 +1,10 @@
 package hermesfake
 
-import "github.com/hermesfake/hermesfake/engine"
+import (
+	"fmt"
+
+	"github.com/hermesfake/hermesfake/engine"
+)
 
 // CheckpointID names a checkpoint. The header x-mockingbird-checkpoint has it, Request.Checkpoint, and the
 // calls of the timeline, such as Fake.Checkout.
@@ -41,7 +45,7 @@ func (f *Fake) Timeline() Timeline { return f.namespace.Timeline() }
 // nothing has changed. A script must not call it.
 func (f *Fake) Checkout(id CheckpointID) error {
 	if id == "" {
-		return ErrNoCheckpoint
+		return fmt.Errorf("%w; the id is empty, as Request.Checkpoint is where a request changed nothing", ErrNoCheckpoint)
 	}
 	_, err := f.namespace.Checkout("", id)
 	return err
@@ -61,7 +65,7 @@ func (f *Fake) Fork(branch string, from CheckpointID) error {
 // ErrNoBranch too.
 func (f *Fake) CheckoutBranch(name string) error {
 	if name == "" {
-		return ErrNoBranch
+		return fmt.Errorf("%w: the name is empty", ErrNoBranch)
 	}
 	_, err := f.namespace.Checkout(name, "")
 	return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -261,5 +262,27 @@ func TestCheckoutUnderLoad(t *testing.T) {
 	again.Close()
 	if err := store.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A replay has no checkpoint, and going to it says so.
+func TestCheckoutOfNothing(t *testing.T) {
+	hermes := hermesfake.Start(t)
+	for range 2 {
+		keyed := httptest.NewRequest("POST", hermesfake.BaseURL+"/v1/runs", strings.NewReader(`{"input": "x"}`))
+		keyed.RequestURI = ""
+		keyed.Header.Set("Idempotency-Key", "k")
+		res, err := hermes.Client().Do(keyed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	err := hermes.Checkout(hermes.Requests().Last().Checkpoint)
+	if !errors.Is(err, hermesfake.ErrNoCheckpoint) || !strings.Contains(err.Error(), "a request changed nothing") {
+		t.Errorf("got %v", err)
+	}
+	if err := hermes.CheckoutBranch(""); !errors.Is(err, hermesfake.ErrNoBranch) {
+		t.Errorf("got %v", err)
 	}
 }
