@@ -20,7 +20,7 @@ type memoryRows struct {
 	reserved uint64
 }
 
-var errStoreClosed = errors.New("the store is closed")
+var errStoreClosed = errors.New("the store is closed; close the fake first")
 
 // NewMemoryStore returns an empty store.
 func NewMemoryStore() *MemoryStore {

@@ -463,7 +463,7 @@ func TestClosedStore(t *testing.T) {
 	n := open(t, Config{Store: store})
 	submit(t, n, "key")
 	store.Close()
-	if _, err := n.Submit(Submission{Key: "other"}); !errors.Is(err, StorageFailed) || err.Error() != "Mockingbird: the store is closed" {
+	if _, err := n.Submit(Submission{Key: "other"}); !errors.Is(err, StorageFailed) || err.Error() != "Mockingbird: the store is closed; close the fake first" {
 		t.Errorf("error %v", err)
 	}
 	if a, err := n.Submit(Submission{Key: "key"}); err != nil || !a.Replayed {

@@ -24,7 +24,7 @@ var (
 )
 
 // ErrClosed is the error of a store that was closed.
-var ErrClosed = errors.New("the store is closed")
+var ErrClosed = errors.New("the store is closed; open it again, and close the fake first")
 
 // damage is one thing that is wrong with a file.
 type damage struct {
