@@ -9,7 +9,7 @@ import (
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 )
 
-// TestWhoBinds: rule 3. What does not bind blocks the scope.
+// TestWhoBinds: what does not bind blocks the scope.
 func TestWhoBinds(t *testing.T) {
 	who := func(p suppliedinput.Participant) *suppliedinput.Participant { return &p }
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func transport() suppliedinput.Opening {
 	return o
 }
 
-// TestTransport: rule 2. Only the first authenticated root run of the platform and the contact binds.
+// TestTransport: only the first authenticated root run of the platform and the contact binds.
 func TestTransport(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -223,7 +223,7 @@ func TestTransportResult(t *testing.T) {
 	}
 }
 
-// TestNothingBindsAfterClose: rule 10.
+// TestNothingBindsAfterClose: a scope that was left stays out of reach.
 func TestNothingBindsAfterClose(t *testing.T) {
 	w := newWorld(t, nil)
 	w.put("m", "s")

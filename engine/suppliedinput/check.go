@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// ModelRequest is the check before a request to the model (rule 4). Where it succeeds, the sources whose blocks are in the
+// ModelRequest is the check before a request to the model. Where it succeeds, the sources whose blocks are in the
 // submission or in texts, the messages that the agent asks with, have reached the model. Where the scope is blocked it fails
 // with a Blocked, and the request goes out without source content. ErrScopeClosed is a misuse. It also fails with
 // ErrNoChild, the context's error, and what the gateway's Sleep returns; nothing has changed then. A run of no
@@ -44,7 +44,7 @@ func (s *Space) Child(ctx context.Context, a Actor, session string) error {
 	})
 }
 
-// RotateSession gives the actor another session, as compression does, after a fresh check (rule 3). The rotated root is the same
+// RotateSession gives the actor another session, as compression does, after a fresh check. The rotated root is the same
 // root; a rotated child inherits from its former session. It fails as Child does, and then the session is the former one.
 func (s *Space) RotateSession(ctx context.Context, a Actor, session string) error {
 	if err := checkText("session_id", session, MaxID); err != nil {

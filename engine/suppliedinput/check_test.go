@@ -9,7 +9,7 @@ import (
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 )
 
-// TestChecks: rules 4 and 6, for each step that has a check.
+// TestChecks: what each step that has a check is told.
 func TestChecks(t *testing.T) {
 	fails := func(f suppliedinput.VerificationFailure) func(*world) {
 		return func(w *world) { w.script(suppliedinput.Verification{Failure: f, Times: 1}) }
@@ -113,7 +113,7 @@ func TestTheAssistantIsNoPerson(t *testing.T) {
 	blocked(t, w.Tool(background, w.run(w.open(o), "root")), suppliedinput.Unavailable)
 }
 
-// TestBlockedIsBlocked: rule 5.
+// TestBlockedIsBlocked: a scope never opens again, and only a permanent reason replaces the first.
 func TestBlockedIsBlocked(t *testing.T) {
 	w := newWorld(t, nil)
 	w.put("m", "s")

@@ -5,7 +5,7 @@ import (
 )
 
 // Complete is the final writer of a run that completes with an output: the last check, the completion itself, which is what
-// settle does, and then the envelope, which is queued before the result is there (rule 7). A run of no scope, of a blocked or
+// settle does, and then the envelope, which is queued before the result is there. A run of no scope, of a blocked or
 // closed one, which is a misuse, or one that has settled just completes. The error is that of settle, or what a check that did not come to
 // an end failed with; nothing has changed then. Where the queue fails, the run has completed and there is no result.
 func (s *Space) Complete(ctx context.Context, a Actor, output string, settle func() error) error {

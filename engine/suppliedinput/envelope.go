@@ -12,7 +12,7 @@ import (
 )
 
 // Envelope is what is recorded of a completed root run: that the assistant wrote something, in dependence on what. It has ids
-// and hashes, no text; the task is not in it, as it is not the person's words (rule 8).
+// and hashes, no text; the task is not in it, as it is not the person's words.
 type Envelope struct {
 	Number     uint64         `json:"number"` // of the queue's namespace, from 1 on
 	TurnID     string         `json:"turn_id"`

@@ -3,7 +3,7 @@ package suppliedinput
 import "slices"
 
 // Erase erases a source, and with it what the assistant recorded in dependence on it, directly or through another of its own
-// records, queued or delivered (rule 11). It returns how many of those there were. A source that the ledger does not know, as
+// records, queued or delivered. It returns how many of those there were. A source that the ledger does not know, as
 // after a restart, can be erased if something depends on it; else it is ErrNoSource. Other errors are the queue's. Nothing has
 // changed after an error.
 func (s *Space) Erase(id string) (dependents int, err error) {

@@ -181,7 +181,7 @@ func (s *state) current(e *execution) bool {
 	return root == e || root != nil && root.children[e.session] == e
 }
 
-// bind reports whether an execution belongs to its scope, and binds it the first time (rules 2 and 3).
+// bind reports whether an execution belongs to its scope, and binds it the first time.
 func (sc *scope) bind(e *execution) bool {
 	if p := e.participant; p != nil && (!p.valid() || p.ContactID != sc.ContactID || sc.Transport && p.Platform != sc.Platform) {
 		return false

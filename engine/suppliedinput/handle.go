@@ -7,7 +7,7 @@ import (
 )
 
 // Handle is an inherited source as the scope knows it. It is opened once the exact block that the host appended for it has
-// reached the native request (rule 9).
+// reached the native request.
 type Handle struct {
 	SourceParent
 	Opened bool `json:"opened"`

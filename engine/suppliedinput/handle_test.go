@@ -8,7 +8,7 @@ import (
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 )
 
-// TestHandles: rule 9. A source is opened by the exact block, where the host appended it, once it has reached the model.
+// TestHandles: a source is opened by the exact block, where the host appended it, once it has reached the model.
 func TestHandles(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// MisuseKind is something that a host must not do (rules 6 and 10).
+// MisuseKind is something that a host must not do.
 type MisuseKind string
 
 // The kinds.
@@ -107,7 +107,7 @@ func lineageOf(o Opening) lineageKey {
 	return lineageKey(h.Sum(nil))
 }
 
-// began counts a task of the host, and reports what must not be (rule 6).
+// began counts a task of the host, and reports what must not be.
 func (s *state) began(e *execution) {
 	sc := e.scope
 	before := s.lineages[sc.lineage]

@@ -21,7 +21,7 @@ func (w *world) try(failure suppliedinput.VerificationFailure) (scope string, ru
 	return scope, run
 }
 
-// TestRetries: rule 6.
+// TestRetries: which second task is a retry that may be, and which is a misuse.
 func TestRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		host func(w *world)

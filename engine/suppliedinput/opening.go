@@ -38,7 +38,7 @@ type Opening struct {
 	Sources     []SourceParent
 }
 
-// check returns the opening with its duplicates folded, or what is wrong with it (rules 1 and 2).
+// check returns the opening with its duplicates folded, or what is wrong with it.
 func (o Opening) check() (Opening, error) {
 	if err := checkText("contact_id", o.ContactID, MaxID); err != nil {
 		return o, err

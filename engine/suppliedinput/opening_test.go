@@ -24,7 +24,7 @@ func sources(n int) (list []suppliedinput.SourceParent) {
 	return list
 }
 
-// TestOpeningBounds: rules 1 and 2, each bound from both sides. The letters are of two and of three bytes, so that bytes would count
+// TestOpeningBounds: each bound from both sides. The letters are of two and of three bytes, so that bytes would count
 // otherwise.
 func TestOpeningBounds(t *testing.T) {
 	hash := func(digits string) []suppliedinput.InputParent {

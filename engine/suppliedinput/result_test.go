@@ -10,7 +10,7 @@ import (
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 )
 
-// TestResult: rules 7 and 8.
+// TestResult: what is recorded, and when the host has it.
 func TestResult(t *testing.T) {
 	w := newWorld(t, nil)
 	w.put("m", "n", "s")
@@ -135,7 +135,7 @@ func TestQueueThatFails(t *testing.T) {
 	}
 }
 
-// TestErasure: rule 11. What depends on a source goes with it, through any number of records, queued or delivered.
+// TestErasure: what depends on a source goes with it, through any number of records, queued or delivered.
 func TestErasure(t *testing.T) {
 	for _, deliver := range []int{0, 1, 2} { // how many of the two are delivered
 		q := &brokenQueue{suppliedinput.NewMemoryQueue(), nil}

@@ -142,7 +142,7 @@ func (s *state) forget(sc *scope) {
 	}
 }
 
-// block latches a reason: a permanent one replaces a transient one, never the other way round (rule 5).
+// block latches a reason: a permanent one replaces a transient one, never the other way round.
 func (sc *scope) block(reason Reason) {
 	if sc.reason == "" || reason.permanent() && !sc.reason.permanent() {
 		sc.reason = reason

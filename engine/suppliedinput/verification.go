@@ -8,7 +8,7 @@ import (
 // VerificationFailure is how the verification of a source fails.
 type VerificationFailure string
 
-// The failures. The first three mean that verification could not be reached, the others that it said no (rule 4).
+// The failures. The first three mean that verification could not be reached, the others that it said no.
 const (
 	Timeout             VerificationFailure = "timeout"
 	RemoteProtocolError VerificationFailure = "remote_protocol_error"

@@ -18,7 +18,7 @@ const (
 	finishedWork   = "finished"
 )
 
-// Work is one record of the registry of work as a viewer sees it (rule 12).
+// Work is one record of the registry of work as a viewer sees it.
 type Work struct {
 	RunID     string `json:"run_id"`
 	SessionID string `json:"session_id,omitempty"` // "" of a run that nobody is known to take part in

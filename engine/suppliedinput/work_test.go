@@ -19,7 +19,7 @@ func (w *world) only() suppliedinput.Work {
 	return work[0]
 }
 
-// TestWork: rule 12.
+// TestWork: the registry as a viewer sees it.
 func TestWork(t *testing.T) {
 	w := newWorld(t, nil)
 	w.put("m", "s")

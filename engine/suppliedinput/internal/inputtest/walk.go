@@ -212,7 +212,7 @@ func (w *walk) submit(s *walkScope) {
 	w.runs = append(w.runs, run)
 }
 
-// binds is rule 3, and for the transport form rule 2.
+// binds says who binds, in both forms.
 func (w *walk) binds(run *walkRun) bool {
 	s := run.scope
 	if run.contact != "anna" {
@@ -246,7 +246,7 @@ func (w *walk) gone(s *walkScope) bool {
 	return slices.ContainsFunc(append(slices.Clone(s.inputs), s.sources...), func(id string) bool { return w.erased[id] })
 }
 
-// check is rules 4 and 5.
+// check says what a check answers, and what blocks for good.
 func (w *walk) check(run *walkRun) error {
 	s := run.scope
 	permanent := func() bool { return s.reason != "" && s.reason != suppliedinput.FreshnessUnavailable }
