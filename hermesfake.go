@@ -36,6 +36,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 
 	"github.com/jarcoal/httpmock"
@@ -194,3 +196,13 @@ const NamePattern = engine.NamePattern
 
 // ValidName reports whether name can name a namespace or a profile.
 func ValidName(name string) bool { return engine.ValidNamespace(name) }
+
+// ValidOrigin reports whether WithCORSOrigins takes the text: "*", "null", or an origin as browsers
+// send it, such as "https://app.example.com:8443", in lower case and without a path.
+func ValidOrigin(origin string) bool {
+	if origin == "*" || origin == "null" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Scheme != "" && u.Host != "" && u.User == nil && origin == strings.ToLower(u.Scheme+"://"+u.Host)
+}

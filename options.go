@@ -164,9 +164,17 @@ func scopeOf(profile, key string) *engine.Scope {
 
 // WithCORSOrigins allows pages of these origins, such as "https://app.example.com",
 // to use the provider's routes from a browser; "*" allows all. The default is
-// none: a request with an Origin is 403.
+// none: a request with an Origin is 403. What ValidOrigin does not take is ignored.
 func WithCORSOrigins(origins ...string) Option {
-	return func(c *config) { c.handler.CORSOrigins = append(c.handler.CORSOrigins, origins...) }
+	return func(c *config) {
+		for _, origin := range origins {
+			if !ValidOrigin(origin) {
+				c.ignore("WithCORSOrigins: %q is ignored; it must be an origin such as https://app.example.com, or *", origin)
+				continue
+			}
+			c.handler.CORSOrigins = append(c.handler.CORSOrigins, origin)
+		}
+	}
 }
 
 // WithAdminKey makes every route of the control plane need the key in

@@ -151,6 +151,10 @@ func TestIgnoredOptions(t *testing.T) {
 		{hermesfake.WithBaseURL("https://api.example.com/?key=x"), "WithBaseURL: "},
 		{hermesfake.WithBaseURL("https://api.example.com:x"), "WithBaseURL: "},
 		{hermesfake.WithBaseURL("https://api.example.com"), ""},
+		{hermesfake.WithCORSOrigins("app.example.com"), "WithCORSOrigins: \"app.example.com\" is ignored"},
+		{hermesfake.WithCORSOrigins("*", "https://app.example.com/"), "WithCORSOrigins: \"https://app.example.com/\" is ignored"},
+		{hermesfake.WithCORSOrigins("HTTPS://app.example.com"), "WithCORSOrigins: "},
+		{hermesfake.WithCORSOrigins("*", "null", "http://localhost:5173", "chrome-extension://abc"), ""},
 	} {
 		var r recorder
 		hermesfake.Start(&r, hermesfake.WithProfile("given", ""), c.option)

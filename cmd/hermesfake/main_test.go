@@ -48,6 +48,8 @@ func TestRun(t *testing.T) {
 		{"serve --max-concurrent-runs -1", exitUsage, "", `"-1" for flag -max-concurrent-runs: must be a whole number, 0 or more`},
 		{"serve --journal-size 1.5", exitUsage, "", `"1.5" for flag -journal-size: must be a whole number, 0 or more`},
 		{"serve --log-format xml", exitUsage, "", `"xml" for flag -log-format: must be one of text, json, off`},
+		{"serve --cors-origin app.example.com", exitUsage, "", `"app.example.com" for flag -cors-origin: must be an origin such as https://app.example.com`},
+		{"serve --cors-origin https://app.example.com/", exitUsage, "", "for flag -cors-origin"},
 		{"serve --log-format=", exitUsage, "", `"" for flag -log-format`},
 
 		{"serve --host 0.0.0.0 --port 0", exitFailure, "", "use --host 127.0.0.1"},

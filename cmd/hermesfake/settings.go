@@ -85,6 +85,9 @@ func (s *settings) flagSet() *flag.FlagSet {
 	fs.StringVar(&s.apiKey, "api-key", "", "bearer `KEY` that provider routes need; also HERMESFAKE_API_KEY")
 	fs.StringVar(&s.adminKey, "admin-key", "", "`KEY` that the control plane needs; also HERMESFAKE_ADMIN_KEY")
 	fs.Func("cors-origin", "`ORIGIN` whose pages may use the provider routes, * for any; may be repeated", func(origin string) error {
+		if !hermesfake.ValidOrigin(origin) {
+			return errors.New("must be an origin such as https://app.example.com, without a path, or *")
+		}
 		s.origins = append(s.origins, origin)
 		return nil
 	})
