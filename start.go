@@ -64,7 +64,7 @@ func describe(u handler.Unmatched) string {
 	}
 	problem += times(u.Count)
 	if pattern, why, ok := handler.Nearest(u.Method, u.Path); ok && why != "" {
-		problem += fmt.Sprintf("; the nearest is %s (it differs by %s)", pattern, why)
+		problem += fmt.Sprintf("; the nearest is %s (the request has %s)", pattern, why)
 	}
 	return problem
 }

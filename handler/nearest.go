@@ -55,7 +55,7 @@ func nearestPath(path string) (r route, how string, ok bool) {
 			case candidate == path:
 				return r, "", true
 			case rest == path:
-				return r, "/v1 is missing", true
+				return r, "no /v1", true
 			}
 			return r, "another prefix", true
 		}

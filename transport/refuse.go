@@ -32,7 +32,7 @@ func (t *Transport) refuse(r *http.Request, stubs []string) error {
 		method, path, _ := strings.Cut(pattern, " ")
 		fmt.Fprintf(&b, "; its nearest route is %s %s%s", method, t.baseOf(r.URL), path)
 		if why != "" {
-			fmt.Fprintf(&b, " (the request differs by %s)", why)
+			fmt.Fprintf(&b, " (the request has %s)", why)
 		}
 	}
 	if len(stubs) > 0 {

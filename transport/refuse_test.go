@@ -39,11 +39,11 @@ func TestUnknownHost(t *testing.T) {
 		want        []string
 	}{
 		{"POST", "http://prod.example/v1/runs", []string{"POST http://prod.example/v1/runs:", "its nearest route is POST /v1/runs;"}},
-		{"GET", "http://prod.example/v1/runs", []string{"POST /v1/runs (the request differs by another method)"}},
-		{"GET", "http://prod.example/v1/runs/run_1/", []string{"GET /v1/runs/{run_id} (the request differs by a trailing slash)"}},
-		{"POST", "http://prod.example/runs/x/stop", []string{"POST /v1/runs/{run_id}/stop (the request differs by /v1 is missing)"}},
-		{"GET", "http://prod.example/api/v1/models", []string{"GET /v1/models (the request differs by another prefix)"}},
-		{"GET", "http://prod.example//v1//models", []string{"GET /v1/models (the request differs by a double slash)"}},
+		{"GET", "http://prod.example/v1/runs", []string{"POST /v1/runs (the request has another method)"}},
+		{"GET", "http://prod.example/v1/runs/run_1/", []string{"GET /v1/runs/{run_id} (the request has a trailing slash)"}},
+		{"POST", "http://prod.example/runs/x/stop", []string{"POST /v1/runs/{run_id}/stop (the request has no /v1)"}},
+		{"GET", "http://prod.example/api/v1/models", []string{"GET /v1/models (the request has another prefix)"}},
+		{"GET", "http://prod.example//v1//models", []string{"GET /v1/models (the request has a double slash)"}},
 		{"GET", "https://base.example/v1/models", []string{"answers for hermes.test, localhost, 127.0.0.1, ::1, https://base.example/hermes only",
 			"GET https://base.example/hermes/v1/models;"}},
 		{"GET", "http://prod.example/entirely/else", []string{"WithHosts or WithBaseURL", "Mock", "WithFallback"}},
@@ -78,9 +78,9 @@ func TestUnknownHost(t *testing.T) {
 // What Start reports of requests that no route takes.
 func TestStartReportsUnmatched(t *testing.T) {
 	for _, c := range []struct{ method, path, want string }{
-		{"PUT", "/v1/runs", "PUT /v1/runs matched no route; the nearest is POST /v1/runs (it differs by another method)"},
-		{"GET", "/v1/models/", "GET /v1/models/ matched no route; the nearest is GET /v1/models (it differs by a trailing slash)"},
-		{"POST", "/runs", "POST /runs matched no route; the nearest is POST /v1/runs (it differs by /v1 is missing)"},
+		{"PUT", "/v1/runs", "PUT /v1/runs matched no route; the nearest is POST /v1/runs (the request has another method)"},
+		{"GET", "/v1/models/", "GET /v1/models/ matched no route; the nearest is GET /v1/models (the request has a trailing slash)"},
+		{"POST", "/runs", "POST /runs matched no route; the nearest is POST /v1/runs (the request has no /v1)"},
 		{"GET", "/else", "GET /else matched no route"},
 	} {
 		var r recorder
