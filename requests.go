@@ -70,7 +70,8 @@ func (f *Fake) WaitRequests(ctx context.Context, o Operation, n int) (Requests, 
 	return f.Requests().ByOperation(o), nil
 }
 
-// ByOperation returns those for an operation; with "" those that no route took.
+// ByOperation returns those for an operation; with "" those that no route took, or one of
+// the provider's that hermesfake does not serve, 501.
 func (r Requests) ByOperation(o Operation) Requests {
 	return r.where(func(q *Request) bool { return q.Operation == o })
 }

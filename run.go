@@ -298,8 +298,8 @@ func (r *Run) SubagentComplete(fields string) error {
 }
 
 // Emit reports any event, with the fields that the control plane takes for
-// it, as a JSON object; "" stands for {}. Events that the provider does not know are
-// dropped as it drops them.
+// it, as a JSON object; "" stands for {}. Events that the provider does not know
+// are dropped as it drops them, and so are fields, without an error: docs/events.md lists both.
 func (r *Run) Emit(event, fields string) error {
 	var object canon.Object
 	if fields != "" {
