@@ -128,7 +128,7 @@ func (s *socketServer) exchange(methods []string, pieces ...string) ([]answer, e
 // hostileLimits make the server give up soon on what does not come.
 func hostileLimits() limits {
 	within := defaultLimits()
-	within.headerTime, within.requestTime, within.closeTime = 2*time.Second, 5*time.Second, time.Second
+	within.headerTime, within.requestTime, within.closeTime = 5*time.Second, 5*time.Second, time.Second
 	return within
 }
 
