@@ -149,7 +149,8 @@ func (f *Fake) Namespace(name string) (*Fake, error) {
 // DropNamespace forgets a namespace, its rows in the store of WithStore too, until its
 // next use. Its event streams break, and views of it are closed. The namespace of the
 // fake itself cannot be dropped, which is an error that wraps ErrNamespace; Reset it.
-// It fails with StorageFailed if the store does not drop the rows, and nothing has changed.
+// It fails with StorageFailed if the store does not drop the rows, and no run has changed; what was supplied may be
+// forgotten by then.
 func (f *Fake) DropNamespace(name string) error {
 	if name == f.core.fake.namespace.Name() {
 		return fmt.Errorf("%w: %s is the fake's own: use Reset", ErrNamespace, name)

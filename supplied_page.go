@@ -80,11 +80,14 @@ type pageInputRun struct {
 	Known     int       `json:"known"` // children
 }
 
-// inputPage returns nil where nothing was supplied yet.
+// inputPage returns nil where nothing was supplied yet, and an earlier fake left nothing in the queue.
 func (k *core) inputPage(namespace string, run engine.RunID) any {
 	space := k.usedInputs(namespace)
 	if space == nil {
-		return nil
+		if left, err := k.config.inputQueue.Envelopes(namespace); err == nil && len(left) == 0 {
+			return nil
+		}
+		space = k.inputsOf(namespace)
 	}
 	o, err := space.Overview()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hermesfake/hermesfake"
+	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 )
 
 // pageStream are the updates of a page.
@@ -168,4 +169,22 @@ func TestPageOfDroppedInput(t *testing.T) {
 	if _, err := io.Copy(io.Discard, page.in); err != nil {
 		t.Errorf("the updates ended with %v", err)
 	}
+}
+
+// TestPageOfQueueLeft: the page shows what an earlier fake left in the queue before anything is supplied to this one.
+func TestPageOfQueueLeft(t *testing.T) {
+	queue := suppliedinput.NewMemoryQueue()
+	earlier := hermesfake.New(hermesfake.WithInputQueue(queue))
+	_, run := handedOff(t, earlier, earlier.Client(), hermesfake.BaseURL, "task")
+	run.Complete("x")
+	earlier.Close()
+
+	fake := hermesfake.New(hermesfake.WithInputQueue(queue))
+	t.Cleanup(fake.Close)
+	page := followPage(t, fake.Client(), hermesfake.BaseURL+"/__admin/ui/updates")
+	if _, err := page.in.Peek(1); err != nil { // all there is comes at once
+		t.Fatal(err)
+	}
+	fake.Close()
+	page.until("the queue", func(p inputPart) bool { return p.Waiting == 1 && p.Known == 0 })
 }

@@ -377,6 +377,26 @@ func TestResetForgetsInput(t *testing.T) {
 	}
 }
 
+// TestResetOfDroppedView: a view of a dropped namespace resets nothing, so what was supplied to the next one of its name stays.
+func TestResetOfDroppedView(t *testing.T) {
+	f := hermesfake.Start(t)
+	var views [2]*hermesfake.Fake
+	for i := range views {
+		if err := f.DropNamespace("other"); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if views[i], err = f.Namespace("other"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dropped, next := views[0], views[1]
+	openHandoff(t, next, supply(t, next))
+	if err := dropped.Reset(); !errors.Is(err, hermesfake.Closed) || len(next.Handoffs()) != 1 {
+		t.Errorf("%v, %d scopes are left", err, len(next.Handoffs()))
+	}
+}
+
 // TestCheckoutForgetsRuns: a run after a checkout may have the id of one before it, and is no part of its scope.
 func TestCheckoutForgetsRuns(t *testing.T) {
 	f := hermesfake.Start(t)

@@ -63,7 +63,8 @@ func (f *Fake) SetDraining(draining bool) {
 // Reset takes the namespace back to its first use: no runs, no rows, the
 // default scope, the capacity that New was given, ids from the beginning, so a *Run from before may mean a new
 // run. Clock, journal, scripts and fault rules stay. On the fake itself it resets the default namespace. It
-// fails with StorageFailed if the store of WithStore does not drop the rows, and nothing has changed.
+// fails with StorageFailed if the store of WithStore does not drop the rows, and no run has changed; what was supplied may be
+// forgotten by then.
 func (f *Fake) Reset() error { return f.namespace.Reset() }
 
 // Counts are sizes of a namespace.

@@ -49,8 +49,8 @@ type Config struct {
 	// Completing is called for each completion of a run that is observed, in its place: complete carries it out, or fails as
 	// Observe does. nil: nothing stands before completions.
 	Completing func(n *Namespace, id RunID, output string, complete func() error) error
-	// Clearing is called before a namespace is reset or dropped. An error refuses that, and nothing has changed. nil: nothing
-	// is asked.
+	// Clearing is called before a namespace is reset or dropped, and not by a view that may not do so. An error refuses that, and
+	// nothing has changed. nil: nothing is asked.
 	Clearing func(namespace string) error
 	// Restored is called after a checkout: runs may be gone, and their ids come again. nil: nobody is told.
 	Restored func(namespace string)

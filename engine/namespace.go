@@ -284,6 +284,9 @@ func (n *Namespace) SetGateway(maxConcurrentRuns *int, draining *bool) (Gateway,
 // default scope and gateway, ids from the beginning, an empty timeline. The clock stays. Open event streams break. It
 // fails with StorageFailed if the rows cannot be dropped.
 func (n *Namespace) Reset() error {
+	if err := n.usable(); err != nil {
+		return err
+	}
 	if err := n.engine.clearing(n.name); err != nil {
 		return err
 	}
@@ -309,6 +312,14 @@ func (n *Namespace) Reset() error {
 	n.dismissAll(ErrGatewayGone)
 	n.upheaval()
 	return nil
+}
+
+// usable fails as every operation of the view does that may change something.
+func (n *Namespace) usable() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, err := n.settle()
+	return err
 }
 
 // Counts are sizes of a namespace.

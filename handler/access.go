@@ -123,10 +123,16 @@ func (h *Handler) guardBrowser(r *http.Request) *Reply {
 	if origin := field(r.Header, "Origin"); origin != "" && !h.ownOrigin(origin, r) {
 		return adminError(http.StatusForbidden, "the control plane takes no requests from other origins")
 	}
-	if field(r.Header, "Sec-Fetch-Site") != "" && !h.ownName(r.Host) {
-		return adminError(http.StatusForbidden, "the control plane takes no requests of browsers under this name")
+	if fromBrowser(r.Header) && !h.ownName(r.Host) {
+		return adminError(http.StatusForbidden, "the control plane takes no requests of browsers under this name; use an address, localhost or an admin key")
 	}
 	return nil
+}
+
+// fromBrowser reports whether a browser asks. It says where a request comes from only to hosts that it trusts, which a name that
+// somebody has pointed here is not, and no Origin in a GET of the same one; its languages it says to all.
+func fromBrowser(h http.Header) bool {
+	return len(h["Sec-Fetch-Site"]) > 0 || len(h["Accept-Language"]) > 0
 }
 
 // guardKey refuses requests to the control plane without the admin key, where there is one.

@@ -17,7 +17,7 @@ func (s *Store) Load(namespace string, row func(engine.RunID, []byte) error) (re
 	}
 	sp := s.spaces[namespace]
 	if sp == nil {
-		return 0, nil
+		return s.lostReserved(), nil
 	}
 	rows := uint64(0)
 	err = s.db.View(func(txn *badger.Txn) error {

@@ -71,6 +71,12 @@ func (s *Store) recover(dir string, damage error) error {
 // reservedAfterDamage is how many ids are passed over in a namespace, since what it had reserved last may be lost.
 const reservedAfterDamage = 1 << 32
 
+// lostReserved is how many ids are passed over in a namespace that the store does not know: an earlier recovery, each of which
+// made a directory, may have found nothing of it.
+func (s *Store) lostReserved() uint64 {
+	return uint64(max(1, s.head.directory)-1) * reservedAfterDamage
+}
+
 // rebuild writes what is sound into a new database.
 func (c *content) rebuild(o badger.Options, sequence uint64, report *Recovery) error {
 	db, err := openBadger(o)

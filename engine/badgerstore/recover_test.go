@@ -165,8 +165,13 @@ func TestRecoverKilled(t *testing.T) {
 	}
 }
 
-// TestRecoverIDs: what a damaged namespace had reserved may be lost, and its ids do not come twice even so.
+// TestRecoverIDs: what a damaged namespace had reserved may be lost, or all that is known of it, and its ids do not come twice even so.
 func TestRecoverIDs(t *testing.T) {
+	t.Run("some is left", func(t *testing.T) { testRecoverIDs(t, 2) })
+	t.Run("nothing is left", func(t *testing.T) { testRecoverIDs(t, 0) })
+}
+
+func testRecoverIDs(t *testing.T, thirds int) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	seen := map[engine.RunID]bool{}
@@ -190,14 +195,19 @@ func TestRecoverIDs(t *testing.T) {
 	dir = killedNow(t, s)
 	s.Close()
 	path := first(t, dir, ".mem")
-	if err := os.Truncate(path, int64(written(t, path)*2/3)); err != nil {
+	if err := os.Truncate(path, int64(written(t, path)*thirds/3)); err != nil {
 		t.Fatal(err)
 	}
 	s = openStore(t, dir, badgerstore.WithRecover())
-	defer s.Close()
 	if s.Recovered() == nil {
 		t.Error("nothing was damaged")
 	}
+	if known := len(s.Namespaces()) > 0; known != (thirds > 0) {
+		t.Errorf("the namespace is known: %t", known)
+	}
+	s.Close()
+	s = openStore(t, dir)
+	defer s.Close()
 	submit(s)
 }
 
