@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hermesfake/hermesfake"
@@ -141,6 +142,30 @@ func TestCheckoutEndsScripts(t *testing.T) {
 			t.Errorf("%d runs", n)
 		}
 	}
+}
+
+// TestCheckoutDuringAdvance: a move of the clock that stops where scripts wake is one step for a checkout, which nothing is left of after it.
+func TestCheckoutDuringAdvance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hermes := hermesfake.Start(t, hermesfake.WithFrozenClock(start2023))
+		start := hermes.Checkpoint()
+		done := make(chan error, 1)
+		hermes.Script(func(ctx context.Context, run *hermesfake.Run) {
+			run.Sleep(ctx, time.Minute)
+			go func() { done <- hermes.Checkout(start) }()
+			<-ctx.Done()
+		})
+		body(t, hermes, "POST", "/v1/runs", "", `{"input": "x"}`)
+		if err := hermes.Advance(time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if now := hermes.Now(); !now.Equal(start2023) {
+			t.Errorf("the clock is at %v, not at that of the checkpoint", now)
+		}
+	})
 }
 
 // TestCheckoutStored: a checkout holds for the next process too, forth and back.
