@@ -127,7 +127,7 @@ func (st *stage) of(namespace string) *scripts {
 }
 
 // admitted starts the script that is for a new run, before its reply leaves.
-func (k *core) admitted(n *engine.Namespace, id engine.RunID, body []byte) {
+func (k *core) admitted(n *engine.Namespace, a engine.Admission, body []byte) {
 	play := k.stage.choose(n.Name(), body)
 	if play == nil {
 		return
@@ -142,8 +142,8 @@ func (k *core) admitted(n *engine.Namespace, id engine.RunID, body []byte) {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	run := view.run(id)
-	run.executor = n.Execute(id, cancel)
+	run := view.run(a.Run.ID())
+	run.executor = n.ExecuteAdmitted(a, cancel)
 	view.namespace = n.For(run.executor)
 	k.stage.playing.Add(1)
 	go func() {

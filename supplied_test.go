@@ -420,6 +420,49 @@ func TestCheckoutForgetsRuns(t *testing.T) {
 	}
 }
 
+// TestScopeAfterCheckout: a task that a checkout has taken back can be submitted again with its scope, in either form and also
+// where its session was rotated. It is the scope's first one then, and no misuse.
+func TestScopeAfterCheckout(t *testing.T) {
+	f := hermesfake.Start(t)
+	in := supply(t, f)
+	start := f.Checkpoint()
+	session, _ := openHandoff(t, f, in)
+	transport, _, err := f.SupplyTransportInput(t.Context(), hermesfake.TransportInput{ContactID: "berta", Platform: "sms",
+		Inputs: in.Inputs, Sources: in.Sources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := f.Handoffs()
+	try := func() (runs [2]*hermesfake.Run) {
+		for i, ctx := range [...]context.Context{session, transport} {
+			runs[i] = runWith(t, f, ctx, rootSubmission)
+			if err := runs[i].RotateSession(t.Context(), "rotated"); err != nil {
+				t.Error(err)
+			}
+		}
+		return runs
+	}
+	try()
+	if err := f.Checkout(start); err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range f.Handoffs() {
+		if h.Tasks != 0 || len(h.Sessions) > 0 || h.SessionID != before[i].SessionID {
+			t.Errorf("taken back: %+v", h)
+		}
+	}
+	for _, run := range try() {
+		if err := run.Complete("x"); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, h := range f.Handoffs() {
+		if h.Tasks != 1 || h.Result == nil {
+			t.Errorf("tried again: %+v", h)
+		}
+	}
+}
+
 // TestVerificationOnTheClock: a slow verification takes the fake's time, also that of a script, and the fake's end ends it.
 func TestVerificationOnTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hermesfake/hermesfake"
@@ -142,6 +143,62 @@ func TestCheckoutEndsScripts(t *testing.T) {
 			t.Errorf("%d runs", n)
 		}
 	}
+}
+
+// TestCheckoutBeforeScript: a submission that a checkout has taken back before its script began plays no run that has its id since.
+func TestCheckoutBeforeScript(t *testing.T) {
+	hermes := hermesfake.Start(t)
+	start := hermes.Checkpoint()
+	played, taken := make(chan error, 2), false
+	hermes.Script(func(ctx context.Context, run *hermesfake.Run) {
+		played <- run.Start()
+		<-ctx.Done()
+	}, func(hermesfake.Submission) bool {
+		if !taken { // the namespace goes back and on while the first submission looks for its script
+			taken = true
+			if err := hermes.Checkout(start); err != nil {
+				t.Error(err)
+			}
+			body(t, hermes, "POST", "/v1/runs", "", `{"input": "x"}`)
+		}
+		return true
+	})
+	body(t, hermes, "POST", "/v1/runs", "", `{"input": "x"}`)
+	var failed int
+	for range 2 {
+		if err := <-played; errors.Is(err, engine.RunNotFound) {
+			failed++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d of 2 scripts found no run", failed)
+	}
+}
+
+// TestCheckoutDuringAdvance: a move of the clock that stops where scripts wake is one step for a checkout, which nothing is left of after it.
+func TestCheckoutDuringAdvance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hermes := hermesfake.Start(t, hermesfake.WithFrozenClock(start2023))
+		start := hermes.Checkpoint()
+		done := make(chan error, 1)
+		hermes.Script(func(ctx context.Context, run *hermesfake.Run) {
+			run.Sleep(ctx, time.Minute)
+			go func() { done <- hermes.Checkout(start) }()
+			<-ctx.Done()
+		})
+		body(t, hermes, "POST", "/v1/runs", "", `{"input": "x"}`)
+		if err := hermes.Advance(time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if now := hermes.Now(); !now.Equal(start2023) {
+			t.Errorf("the clock is at %v, not at that of the checkpoint", now)
+		}
+	})
 }
 
 // TestCheckoutStored: a checkout holds for the next process too, forth and back.

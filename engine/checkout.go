@@ -19,6 +19,7 @@ func (n *Namespace) Checkout(name string, id CheckpointID) (Checkpoint, error) {
 }
 
 func (n *Namespace) checkout(name string, id CheckpointID) (Checkpoint, error) {
+	defer n.moving.enter()() // what is left of a move would move the clock of the checkpoint
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, err := n.settle(); err != nil {

@@ -38,9 +38,25 @@ func (n *Namespace) For(x *Executor) *Namespace {
 func (n *Namespace) Execute(id RunID, cancel context.CancelCauseFunc) *Executor {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.execute(id, n.world.record(id), cancel)
+}
+
+// ExecuteAdmitted is Execute of the run of an admission. Where a reset or a checkout came after it, a run of the same id is another one.
+func (n *Namespace) ExecuteAdmitted(a Admission, cancel context.CancelCauseFunc) *Executor {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	rec := n.world.record(a.Run.id)
+	if a.era != n.era.Era {
+		rec = nil
+	}
+	return n.execute(a.Run.id, rec, cancel)
+}
+
+// execute registers an executor of the run of a record, nil for one that is gone.
+func (n *Namespace) execute(id RunID, rec *record, cancel context.CancelCauseFunc) *Executor {
 	x := &Executor{ns: n, run: id, cancel: cancel}
 	n.busy++
-	switch rec := n.world.record(id); {
+	switch {
 	case n.closed:
 		cancel(refuse(Closed))
 	case rec == nil || rec.run == nil:

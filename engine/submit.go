@@ -4,6 +4,8 @@ package engine
 type Admission struct {
 	Run      *Run
 	Replayed bool // the key's earlier run, in whatever state it is
+
+	era uint64 // of the namespace; see Admissions
 }
 
 // Accepting is step 2 of the provider's checks: it fails with Draining before
@@ -53,7 +55,7 @@ func (n *Namespace) Submit(s Submission) (Admission, error) {
 	}
 	n.accepted(now)
 	n.admissions.ring()
-	return Admission{Run: run}, nil
+	return Admission{Run: run, era: n.era.Era}, nil
 }
 
 func (n *Namespace) replay(id RunID, s Submission, now int64) (Admission, error) {

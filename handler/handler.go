@@ -25,9 +25,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Namespace is that of requests that name none; default engine.DefaultNamespace.
 	Namespace string
-	// Admitted is called with each new run and the body of its submission, before the
+	// Admitted is called with each admission of a new run and the body of its submission, before the
 	// reply leaves. It must not keep the body.
-	Admitted func(n *engine.Namespace, id engine.RunID, body []byte)
+	Admitted func(n *engine.Namespace, a engine.Admission, body []byte)
 	// SuppliedInput is asked about each valid submission before it is admitted: ctx is the request's, id the value of
 	// SuppliedInputHeader. An error, which wraps one of package suppliedinput, refuses it. attach, nil for nothing, is called
 	// in any case: with the new run and the body of its submission before Admitted is, or with nil if there is no new
@@ -68,7 +68,7 @@ type shared struct {
 	started time.Time
 	dates   dates
 
-	onAdmitted func(*engine.Namespace, engine.RunID, []byte)
+	onAdmitted func(*engine.Namespace, engine.Admission, []byte)
 	onSupplied func(context.Context, *engine.Namespace, string) (func(*engine.Run, []byte), error)
 	pageInput  func(string, engine.RunID) any
 	setScript  func(string, []byte) error

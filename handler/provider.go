@@ -52,7 +52,7 @@ func (h *Handler) create(c *Call) (*Reply, error) {
 	}
 	c.run, c.known, c.accept, c.checkpoint = admission.Run.ID(), true, !admission.Replayed, gateway.Recorded()
 	if c.accept && h.onAdmitted != nil {
-		h.onAdmitted(c.space.engine, c.run, body.bytes)
+		h.onAdmitted(c.space.engine, admission, body.bytes)
 	}
 	b := append(make([]byte, 0, 112), `{"run_id": "`...)
 	b = append(admission.Run.ID().Append(b), `", "status": "`...)

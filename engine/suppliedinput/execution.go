@@ -129,14 +129,25 @@ func (s *Space) Forget() {
 	s.state.remove(func(e *execution) bool { return !s.config.Gateway.Known(e.run) })
 }
 
+// remove takes executions out of their scopes, the latest first. What became of a scope, and what was reported, stays.
 func (s *state) remove(which func(*execution) bool) {
-	s.order = slices.DeleteFunc(s.order, func(e *execution) bool {
+	for i := len(s.order) - 1; i >= 0; i-- {
+		e := s.order[i]
 		if !which(e) {
-			return false
+			continue
 		}
+		s.order = slices.Delete(s.order, i, i+1)
 		delete(s.executions, e.run)
-		return true
-	})
+		if e.uncount != nil {
+			e.uncount()
+		}
+		if sc := e.scope; sc != nil && sc.root == e {
+			sc.root, sc.rootSession = nil, sc.SessionID
+		}
+		if sc := e.scope; sc != nil && !slices.ContainsFunc(s.order, func(o *execution) bool { return o.scope == sc }) {
+			clear(sc.sessions)
+		}
+	}
 }
 
 // SetParticipant says whom a run resolves from now on. Until then it resolves whom its scope expects. A run that is a child of
@@ -153,6 +164,7 @@ func (s *Space) SetParticipant(run engine.RunID, p Participant) error {
 	if e.child && e.uncount != nil {
 		e.uncount()
 		e.uncount = nil
+		s.state.misuses = slices.DeleteFunc(s.state.misuses, func(m misuse) bool { return m.task == e })
 	}
 	return nil
 }

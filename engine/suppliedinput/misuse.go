@@ -114,7 +114,6 @@ func (s *state) began(e *execution) {
 	sc.tasks++
 	e.uncount = func() {
 		sc.tasks--
-		s.misuses = slices.DeleteFunc(s.misuses, func(m misuse) bool { return m.task == e })
 		if sc.tasks > 0 || s.lineages[sc.lineage].last != sc {
 			return
 		}
