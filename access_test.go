@@ -328,6 +328,21 @@ func TestGuardedControlPlane(t *testing.T) {
 				}
 			}
 		}
+		// The fetch of Node under such a name, as in a network of containers.
+		r, err := http.NewRequest("GET", base+"/__admin/hermes/runs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "hermesfake:8827"
+		r.Header = http.Header{"Accept-Language": {"*"}, "Sec-Fetch-Mode": {"cors"}, "User-Agent": {"node"}}
+		res, err := rt.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("Node: %s", res.Status)
+		}
 		if strings.Contains(base, "127.0.0.1") {
 			if res, body := exchange(t, rt, "POST", base+"/__admin/hermes/sweep", "", "Origin", base); res.StatusCode != 200 {
 				t.Errorf("its own page: %s %s", res.Status, body)

@@ -130,9 +130,10 @@ func (h *Handler) guardBrowser(r *http.Request) *Reply {
 }
 
 // fromBrowser reports whether a browser asks. It says where a request comes from only to hosts that it trusts, which a name that
-// somebody has pointed here is not, and no Origin in a GET of the same one; its languages it says to all.
+// somebody has pointed here is not, and no Origin in a GET of the same one; its languages it says to all. So does the fetch of
+// Node, which is no browser: it alone sends Sec-Fetch-Mode without the site, and a page cannot choose to.
 func fromBrowser(h http.Header) bool {
-	return len(h["Sec-Fetch-Site"]) > 0 || len(h["Accept-Language"]) > 0
+	return len(h["Sec-Fetch-Site"]) > 0 || len(h["Accept-Language"]) > 0 && len(h["Sec-Fetch-Mode"]) == 0
 }
 
 // guardKey refuses requests to the control plane without the admin key, where there is one.
