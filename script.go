@@ -235,8 +235,10 @@ func (st *stage) perform(ctx context.Context, run *Run, play func(context.Contex
 	returned = true
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
+		st.mu.Lock()
+		defer st.mu.Unlock() // so that who sees that the run has failed sees the error too
 		if run.Fail("hermesfake: the script ended without settling the run") == nil {
-			st.fail(fmt.Errorf("%w of %s ended without settling the run; end it with Complete, Fail or Cancel", ErrScript, run.ID()))
+			st.add(fmt.Errorf("%w of %s ended without settling the run; end it with Complete, Fail or Cancel", ErrScript, run.ID()))
 		}
 	case errors.Is(cause, ErrStopRequested):
 		run.Cancel()
@@ -246,6 +248,11 @@ func (st *stage) perform(ctx context.Context, run *Run, play func(context.Contex
 func (st *stage) fail(err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	st.add(err)
+}
+
+// add is fail for who holds the lock.
+func (st *stage) add(err error) {
 	if len(st.failures) < maxFailures {
 		st.failures = append(st.failures, err)
 	}

@@ -295,6 +295,19 @@ func TestStartReports(t *testing.T) {
 	}
 }
 
+// TestScriptErrorBeforeTheRunFails: who has seen a run fail because of its script sees the script's error.
+func TestScriptErrorBeforeTheRunFails(t *testing.T) {
+	for range 500 {
+		f := hermesfake.New()
+		f.Script(func(context.Context, *hermesfake.Run) {})
+		awaitSettled(t, f.Run(submit(t, f, `{"input": "x"}`)))
+		if n := len(f.ScriptErrors()); n != 1 {
+			t.Fatalf("%d errors of a script that settled nothing", n)
+		}
+		f.Close()
+	}
+}
+
 func TestScriptEndsWithItsGateway(t *testing.T) {
 	for name, c := range map[string]struct {
 		end   func(*hermesfake.Fake)
