@@ -75,7 +75,11 @@ func (h *Handler) pageReply(r *http.Request, at string) *Reply {
 	}
 	if name == "/" {
 		reply := plainText(http.StatusPermanentRedirect, "")
-		reply.substitute = http.Header{"Location": {"../ui"}}
+		to := "../ui"
+		if query := r.URL.Query().Encode(); query != "" {
+			to += "?" + query
+		}
+		reply.substitute = http.Header{"Location": {to}}
 		return reply
 	}
 	if name == "" {

@@ -73,8 +73,10 @@ func TestPageFiles(t *testing.T) {
 			t.Errorf("POST %s: %d", path, post.status)
 		}
 	}
-	if r := d.get("/__admin/ui/"); r.status != http.StatusPermanentRedirect || r.header.Get("Location") != "../ui" {
-		t.Errorf("/ui/: %d %q", r.status, r.header.Get("Location"))
+	for _, query := range []string{"", "?namespace=other&run=run_x"} {
+		if r := d.get("/__admin/ui/" + query); r.status != http.StatusPermanentRedirect || r.header.Get("Location") != "../ui"+query {
+			t.Errorf("/ui/%s: %d %q", query, r.status, r.header.Get("Location"))
+		}
 	}
 	for _, path := range []string{"/__admin/ui/none.js", "/__admin/ui/../admin.go", "/__admin/ui/%2e%2e/admin.go", "/__admin/uix",
 		"/__admin/ui/updates", "/__admin/ui/runs?before=1", "/__admin/ui/runs/run_x/value?member=output"} {
