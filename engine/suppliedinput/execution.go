@@ -122,8 +122,11 @@ func (s *state) execution(run engine.RunID) (*execution, error) {
 	return e, nil
 }
 
-// Forget forgets the executions of runs that the gateway does not know any more, as after a checkout.
+// Forget forgets the executions of runs that the gateway does not know any more, as after a checkout. It waits for submissions
+// under way, whose runs may be among them.
 func (s *Space) Forget() {
+	s.admissions.Lock()
+	defer s.admissions.Unlock()
 	s.mu.Lock()
 	defer s.unlock()
 	s.state.remove(func(e *execution) bool { return !s.config.Gateway.Known(e.run) })

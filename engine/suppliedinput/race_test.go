@@ -178,3 +178,33 @@ func TestRunsThatActBeforeTheyAreAttached(t *testing.T) {
 		})
 	}
 }
+
+// TestForgetWaitsForSubmissions proves that a run which a checkout takes back while its submission is under way does not keep a
+// scope, which a later run with the same id would have.
+func TestForgetWaitsForSubmissions(t *testing.T) {
+	w := newWorld(t, nil)
+	w.put("m", "s")
+	scope := w.open(opening())
+	end, err := w.Admit(scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := w.gateway.Admit()
+	w.gateway.Forget(run)
+	forgotten := make(chan struct{})
+	go func() {
+		defer close(forgotten)
+		w.Forget()
+	}()
+	for range 1000 {
+		runtime.Gosched() // so that it would be done if it did not wait
+	}
+	if err := w.Attach(scope, run, "root"); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	<-forgotten
+	if x, err := w.Execution(run); !errors.Is(err, suppliedinput.ErrNoScope) || w.Scopes()[0].Tasks != 0 {
+		t.Errorf("the run that there is not has scope %q, error %v", x.Scope.ID, err)
+	}
+}
