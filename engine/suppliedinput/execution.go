@@ -134,20 +134,29 @@ func (s *Space) Forget() {
 
 // remove takes executions out of their scopes, the latest first. What became of a scope, and what was reported, stays.
 func (s *state) remove(which func(*execution) bool) {
-	for i := len(s.order) - 1; i >= 0; i-- {
-		e := s.order[i]
+	var gone []*execution
+	used := map[*scope]bool{}
+	s.order = slices.DeleteFunc(s.order, func(e *execution) bool {
 		if !which(e) {
-			continue
+			used[e.scope] = true
+			return false
 		}
-		s.order = slices.Delete(s.order, i, i+1)
+		gone = append(gone, e)
+		return true
+	})
+	for _, e := range slices.Backward(gone) {
 		delete(s.executions, e.run)
 		if e.uncount != nil {
 			e.uncount()
 		}
-		if sc := e.scope; sc != nil && sc.root == e {
+		sc := e.scope
+		if sc == nil {
+			continue
+		}
+		if sc.root == e {
 			sc.root, sc.rootSession = nil, sc.SessionID
 		}
-		if sc := e.scope; sc != nil && !slices.ContainsFunc(s.order, func(o *execution) bool { return o.scope == sc }) {
+		if !used[sc] {
 			clear(sc.sessions)
 		}
 	}

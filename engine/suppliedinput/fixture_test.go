@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hermesfake/hermesfake/engine"
 	"github.com/hermesfake/hermesfake/engine/suppliedinput"
 	"github.com/hermesfake/hermesfake/engine/suppliedinput/internal/inputtest"
 )
@@ -61,6 +62,16 @@ func (w *world) run(scope, session string, texts ...string) suppliedinput.Actor 
 		w.t.Fatal(err)
 	}
 	return suppliedinput.Actor{Run: id}
+}
+
+// submitting admits a run with a scope, whose submission is under way until end.
+func (w *world) submitting(scope string) (run engine.RunID, end func()) {
+	w.t.Helper()
+	end, err := w.Admit(scope)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.gateway.Admit(), end
 }
 
 func (w *world) complete(a suppliedinput.Actor) {

@@ -150,11 +150,7 @@ func TestRunsThatActBeforeTheyAreAttached(t *testing.T) {
 			w := newWorld(t, nil)
 			w.put("m", "s")
 			scope := w.open(opening())
-			end, err := w.Admit(scope)
-			if err != nil {
-				t.Fatal(err)
-			}
-			run := w.gateway.Admit()
+			run, end := w.submitting(scope)
 			begun, done := make(chan struct{}), make(chan error)
 			go func() {
 				close(begun)
@@ -185,11 +181,7 @@ func TestForgetWaitsForSubmissions(t *testing.T) {
 	w := newWorld(t, nil)
 	w.put("m", "s")
 	scope := w.open(opening())
-	end, err := w.Admit(scope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := w.gateway.Admit()
+	run, end := w.submitting(scope)
 	w.gateway.Forget(run)
 	forgotten := make(chan struct{})
 	go func() {

@@ -84,7 +84,7 @@ func (s *Space) RevalidateParents(ctx context.Context, id string) error {
 	s.mu.Lock()
 	sc := s.state.scopes[id]
 	if sc == nil {
-		s.unlock()
+		s.mu.Unlock()
 		return ErrNoScope
 	}
 	v := s.state.verify(sc.Inputs, sc.Sources)
